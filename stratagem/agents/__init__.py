@@ -1,0 +1,1 @@
+"""Things that choose actions."""

@@ -1,0 +1,1 @@
+"""Exact values: dice games by backward induction, Corso by search."""
