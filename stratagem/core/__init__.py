@@ -1,1 +1,51 @@
 """What a game is, and how to play one."""
+
+from stratagem.core.errors import (
+    BadOption,
+    DamagedFile,
+    IllegalAction,
+    RulesetMismatch,
+    StratagemError,
+    UnknownName,
+    Unsupported,
+)
+from stratagem.core.game import (
+    Chance,
+    ChanceSteps,
+    Drawable,
+    Explaining,
+    Game,
+    GameSpec,
+    Perfect,
+    Symmetric,
+    Symmetries,
+    Textual,
+    Truncating,
+    View,
+    require,
+    winners_share,
+)
+
+__all__ = [
+    "BadOption",
+    "Chance",
+    "ChanceSteps",
+    "DamagedFile",
+    "Drawable",
+    "Explaining",
+    "Game",
+    "GameSpec",
+    "IllegalAction",
+    "Perfect",
+    "RulesetMismatch",
+    "StratagemError",
+    "Symmetric",
+    "Symmetries",
+    "Textual",
+    "Truncating",
+    "UnknownName",
+    "Unsupported",
+    "View",
+    "require",
+    "winners_share",
+]

@@ -1,1 +1,27 @@
-"""The rules, one file (or one small folder) a game."""
+"""The rules, one file (or one small folder) a game, and the table that names them."""
+
+from stratagem.core.game import Game
+from stratagem.core.registry import Registry, Row
+
+GAMES: Registry[Game] = Registry(
+    "game",
+    [
+        Row(
+            name="corso",
+            where="stratagem.games.corso:Corso",
+            summary="place marbles, expand them in chain reactions, own most of the board",
+            variants={
+                "3x3": {"width": 3, "height": 3},
+                "4x3": {"width": 4, "height": 3},
+                "8x8": {"width": 8, "height": 8},
+                "three-players": {"width": 4, "height": 4, "players": 3},
+                "four-players": {"width": 7, "height": 5, "players": 4},
+            },
+        ),
+    ],
+)
+
+
+def make_game(text: str) -> Game:
+    """The game that `name` or `name:option=value,…` stands for."""
+    return GAMES.make(text)
