@@ -1,1 +1,45 @@
-"""Things that choose actions."""
+"""Things that choose actions, and the table that names them."""
+
+from stratagem.agents.agent import Agent
+from stratagem.core.errors import UnknownName
+from stratagem.core.game import Game
+from stratagem.core.registry import Registry, Row, split_choice
+
+AGENTS: Registry[Agent] = Registry(
+    "agent",
+    [
+        Row("random", "stratagem.agents.simple:Random", "any legal action"),
+        Row(
+            "greedy",
+            "stratagem.agents.simple:Greedy",
+            "the best score after one move",
+            games=("corso",),
+        ),
+        Row(
+            "mm",
+            "stratagem.agents.corso:Minimax",
+            "depth-k minimax on marbles and dyed cells, sampled by score",
+            games=("corso",),
+        ),
+        Row(
+            "perfect",
+            "stratagem.agents.corso:PerfectPlayer",
+            "never gives anything away, on boards that can be solved",
+            games=("corso",),
+        ),
+    ],
+)
+
+
+def make_agent(text: str, game: Game) -> Agent:
+    """The agent that `name` or `name:option=value,…` stands for, ready to play this game."""
+    row = AGENTS.row(split_choice(text)[0])
+    if row.games and game.spec.name not in row.games:
+        fitting = ", ".join(other.name for other in agents_for(game))
+        raise UnknownName(f"agent {row.name!r} does not play {game.spec.name}; these do: {fitting}")
+    return AGENTS.make(text, game)
+
+
+def agents_for(game: Game) -> list[Row[Agent]]:
+    """The rows of the agents that play a game."""
+    return [row for row in AGENTS if not row.games or game.spec.name in row.games]

@@ -6,7 +6,7 @@ a finished game is worth `WIN` to its winner, and a drawn one what the formula s
 and the scores are bit for bit those of plain minimax.
 
 Cells come as `int8[H*W]` with codes 0 empty, 1 and 2 marble and dyed of player 1, 3 and 4 of player 2; `player`
-is 0 or 1.    # B positions
+is 0 or 1. `B` counts positions in a batch.
 """
 
 import numpy as np
@@ -100,7 +100,9 @@ def order(guesses, positions, number, board, weight):
     """Sort the first `number` successors by the best answer to each, worst for the answering player first."""
     for row in range(number):
         child = read(positions, row)
-        guesses[row] = best_leaf(child, board, weight) if empties(child, board) else leaf(child, board, weight)
+        guesses[row] = (
+            best_leaf(child, board, weight) if empties(child, board) else leaf(child, board, weight)
+        )
     for row in range(1, number):
         guess, child = guesses[row], read(positions, row)
         slot = row
@@ -221,7 +223,9 @@ def root_scores_many(
     cells = np.ascontiguousarray(cells, np.int8)
     players = np.ascontiguousarray(players, np.int64)
     if cells.ndim != 2 or cells.shape[1] != width * height:
-        raise ValueError(f"cells must be [B, {width * height}] for a {width}×{height} board, got {cells.shape}")
+        raise ValueError(
+            f"cells must be [B, {width * height}] for a {width}×{height} board, got {cells.shape}"
+        )
     if players.shape != cells.shape[:1]:
         raise ValueError(f"players must be [B] = {cells.shape[:1]}, got {players.shape}")
     if depth < 1:

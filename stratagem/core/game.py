@@ -160,6 +160,14 @@ class Drawable(Protocol[S]):
 
 
 @runtime_checkable
+class Scored(Protocol[S]):
+    """A game that counts points on the way, so that a greedy player makes sense."""
+
+    def scores(self, state: S) -> Array:
+        """int32[P] or float32[P]: the points of each seat now."""
+
+
+@runtime_checkable
 class Explaining(Protocol[S]):
     """Says why an action is not legal. Host side only."""
 

@@ -56,8 +56,8 @@ class Corso:
             name="corso",
             seats=self.players,
             actions=self.cells,
-            # Every turn without a placement expands, and two neighbours that held marbles go together or not
-            # at all, so a cell is touched at most once on average.
+            # A placement for each cell that ever holds a marble, and no more expansions than other cells:
+            # two neighbours that held marbles go together or not at all.
             longest=self.cells,
             parameters={"width": self.width, "height": self.height, "players": self.players},
         )
@@ -122,7 +122,9 @@ class Corso:
         if self.width == self.height:
             boards += [np.transpose(board) for board in boards]
         # board[i] is the cell whose content comes to cell i; its inverse says where a cell goes.
-        moves = np.stack([np.argsort(board.ravel()) for board in boards])
+        # On a board of one row or column some of them coincide, and are kept once.
+        distinct = {np.argsort(board.ravel()).tobytes(): np.argsort(board.ravel()) for board in boards}
+        moves = np.stack(list(distinct.values()))
         swaps = [np.arange(self.players)] + ([np.array([1, 0])] if self.players == 2 else [])
         actions = np.concatenate([moves] * len(swaps))
         seats = np.repeat(np.stack(swaps), len(moves), axis=0)
@@ -163,7 +165,9 @@ class Corso:
             raise ValueError(f"{text!r}: a board of {self.height} rows of {self.width} cells is needed")
         strange = set(board) - set("O/" + letters + letters.lower())
         if strange:
-            raise ValueError(f"{text!r}: {''.join(sorted(strange))!r} is not O or one of {letters + letters.lower()}")
+            raise ValueError(
+                f"{text!r}: {''.join(sorted(strange))!r} is not O or one of {letters + letters.lower()}"
+            )
         if player not in [str(seat + 1) for seat in range(self.players)]:
             raise ValueError(f"{text!r}: after the board comes the player to move, 1 to {self.players}")
         symbols = np.array(list("".join(rows)))
@@ -252,7 +256,9 @@ class Corso:
             once = (cells_now | self._neighbours(cells_now)) & among
             return once, (once | self._neighbours(once)) & among
 
-        return lax.while_loop(lambda pair: (pair[0] != pair[1]).any(), spread, (jnp.zeros_like(seed), seed))[1]
+        return lax.while_loop(lambda pair: (pair[0] != pair[1]).any(), spread, (jnp.zeros_like(seed), seed))[
+            1
+        ]
 
 
 def _union(sets: Array) -> Bits:
