@@ -2,11 +2,11 @@
 
 A leaf is worth `m1 + w*d1 - (m2 + w*d2)` to player 1 (m marbles, d dyed cells) and the opposite to player 2;
 a finished game is worth `WIN` to its winner, and a drawn one what the formula says. The root samples from
-`softmax(scores / temperature)`, so every root move gets its exact score: alpha-beta prunes only below the root,
-and the scores are bit for bit those of plain minimax.
+`softmax(scores / temperature)`, so every root move gets its exact score: alpha-beta prunes only below the
+root, and the scores are bit for bit those of plain minimax.
 
-Cells come as `int8[H*W]` with codes 0 empty, 1 and 2 marble and dyed of player 1, 3 and 4 of player 2; `player`
-is 0 or 1. `B` counts positions in a batch.
+Cells come as `int8[H*W]` with codes 0 empty, 1 and 2 marble and dyed of player 1, 3 and 4 of player 2;
+`player` is 0 or 1. `B` counts positions in a batch.
 """
 
 import numpy as np
@@ -164,7 +164,10 @@ def fill_root_scores(position, board, depth, weight, positions, guesses, scores)
 
 @njit(cache=True, nogil=True)
 def fill_many(cells, players, board, depth, weight, scores):
-    """`fill_root_scores` for each of B positions: `cells` int8[B, H*W], `players` int64[B], `scores` float64[B, H*W]."""
+    """`fill_root_scores` for each of B positions.
+
+    `cells` is int8[B, H*W], `players` int64[B], `scores` float64[B, H*W].
+    """
     positions = np.empty((depth + 1, cells.shape[1], 4), np.uint64)
     guesses = np.empty((depth + 1, cells.shape[1]), np.float64)
     for row in range(cells.shape[0]):

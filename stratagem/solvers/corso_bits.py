@@ -45,25 +45,25 @@ def make_board(width: int, height: int) -> Board:
     return Board(*(np.uint64(field) for field in (width, height, full, full & ~west, full & ~east)))
 
 
-@intrinsic
-def popcount(typingctx: Any, bits: Any) -> Any:
-    """Number of cells in a set."""
-
+def _popcount(typingctx: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.uint64(types.uint64), generate
 
 
-@intrinsic
-def lowest(typingctx: Any, bits: Any) -> Any:
-    """Index of the lowest cell of a set that is not empty."""
-
+def _lowest(typingctx: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         undefined_at_zero = context.get_constant(types.boolean, True)
         return builder.cttz(args[0], undefined_at_zero)
 
     return types.uint64(types.uint64), generate
+
+
+popcount: Any = intrinsic(_popcount)
+"""Number of cells in a set, one machine instruction."""
+lowest: Any = intrinsic(_lowest)
+"""Index of the lowest cell of a set that is not empty, one machine instruction."""
 
 
 @njit(cache=True)
@@ -161,7 +161,10 @@ def legal(position, board):
 
 @njit(cache=True)
 def pack(cells, player):
-    """The position of `cells` (int8[H*W], codes 0 empty, 1 + 2*p marble, 2 + 2*p dyed) with `player` to move."""
+    """The position of `cells` with `player` (0 or 1) to move.
+
+    `cells` is int8[H*W]: 0 empty, 1 and 2 marble and dyed of player 0, 3 and 4 of player 1.
+    """
     own_marbles, other_marbles, own_dyed, other_dyed = ZERO, ZERO, ZERO, ZERO
     for index in range(cells.size):
         bit = ONE << np.uint64(index)
@@ -195,7 +198,7 @@ def unpack(position, player, board):
 
 
 def symmetries(width: int, height: int) -> np.ndarray:
-    """The symmetries of the board, int64[G, H*W]: cell `i` goes to cell `result[g, i]`; the first is the identity.
+    """The symmetries of the board, int64[G, H*W], identity first: `g` moves cell `i` to `result[g, i]`.
 
     G is 8 for a square and 4 for another rectangle. On a strip one cell wide some of them coincide.
     """
