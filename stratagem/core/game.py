@@ -92,14 +92,14 @@ class Game(Protocol[S]):
 
 
 @runtime_checkable
-class Perfect(Protocol[S]):
+class Perfect(Protocol):
     """A perfect-information game, whose view holds the whole state, so that a planner can search from it."""
 
-    def state_of(self, view: View) -> S: ...
+    def state_of(self, view: View) -> Any: ...
 
 
 @runtime_checkable
-class Chance(Protocol[S]):
+class Chance(Protocol):
     """Luck made explicit; `ChanceSteps` derives `init` and `step` from it.
 
     `after` is the state between an action and the fall of the dice.
@@ -108,12 +108,12 @@ class Chance(Protocol[S]):
     def opening(self) -> Any:
         """The afterstate from which a game starts."""
 
-    def afterstate(self, state: S, actions: Array) -> Any: ...
+    def afterstate(self, state: Any, actions: Array) -> Any: ...
 
     def outcomes(self, after: Any) -> Array:
         """float32[K]: the probability of each outcome; K is fixed, impossible ones have zero."""
 
-    def resolve(self, after: Any, outcome: Array) -> S: ...
+    def resolve(self, after: Any, outcome: Array) -> Any: ...
 
 
 class Symmetries(NamedTuple):
@@ -125,25 +125,25 @@ class Symmetries(NamedTuple):
 
 
 @runtime_checkable
-class Symmetric(Protocol[S]):
+class Symmetric(Protocol):
     """A game that looks the same from several sides."""
 
     def symmetries(self) -> Symmetries: ...
 
-    def turn_state(self, state: S, g: Array) -> S: ...
+    def turn_state(self, state: Any, g: Array) -> Any: ...
 
     def turn_view(self, view: View, g: Array) -> View:
         """Equals the view, by the turned seat, of the turned state."""
 
 
 @runtime_checkable
-class Textual(Protocol[S]):
+class Textual(Protocol):
     """Positions and actions that a person can read and type. Host side only."""
 
-    def write(self, state: S) -> str:
+    def write(self, state: Any) -> str:
         """One line; `read(write(state))` is `state`."""
 
-    def read(self, text: str) -> S:
+    def read(self, text: str) -> Any:
         """Raises ValueError saying what is wrong with the text."""
 
     def write_action(self, action: int) -> str: ...
@@ -152,33 +152,33 @@ class Textual(Protocol[S]):
 
 
 @runtime_checkable
-class Drawable(Protocol[S]):
+class Drawable(Protocol):
     """What a board on a screen needs. Host side only."""
 
-    def draw(self, state: S, seat: int | None) -> dict[str, Any]:
+    def draw(self, state: Any, seat: int | None) -> dict[str, Any]:
         """A JSON object for the drawing; `seat` limits it to what that seat may see."""
 
 
 @runtime_checkable
-class Scored(Protocol[S]):
+class Scored(Protocol):
     """A game that counts points on the way, so that a greedy player makes sense."""
 
-    def scores(self, state: S) -> Array:
+    def scores(self, state: Any) -> Array:
         """int32[P] or float32[P]: the points of each seat now."""
 
 
 @runtime_checkable
-class Explaining(Protocol[S]):
+class Explaining(Protocol):
     """Says why an action is not legal. Host side only."""
 
-    def why_not(self, state: S, seat: int, action: int) -> str: ...
+    def why_not(self, state: Any, seat: int, action: int) -> str: ...
 
 
 @runtime_checkable
-class Truncating(Protocol[S]):
+class Truncating(Protocol):
     """A game with a cap on turns: a capped game is over without having been decided."""
 
-    def truncated(self, state: S) -> Array: ...
+    def truncated(self, state: Any) -> Array: ...
 
 
 def require(game: Game, capability: type, purpose: str) -> None:
