@@ -1,0 +1,230 @@
+"""Tree search for one game: each simulation walks down, adds one state, and adds its value to all on the way.
+
+Values are kept for every seat (max-n), so nothing ever changes sign: whoever decides at a node looks at their own
+component. A seat that moves twice and a game of four are no special cases. Legal actions are masked at every node.
+
+In a game with dice, the node after an action is a chance node. Its branches are taken as the dice would take them,
+by the probabilities that the rules state and with the search's own numbers, so no search knows what will fall.
+
+Under `vmap` this grows the trees of many games in lockstep, each from its own key, and the network sees one batch a
+simulation. Only single entries of a tree are written in the loops; see docs/alphazero.md for why this is not mctx's.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from stratagem.core.errors import Unsupported
+from stratagem.core.game import Chance, Game
+from stratagem.search.rules import IMPOSSIBLE, Node, Rule
+
+# From a state to (float32[A] logits, float32[P] values by seat). Illegal actions need not be masked.
+Evaluate = Callable[[Any], tuple[Array, Array]]
+
+GOLDEN = 0.6180339887  # Its multiples, modulo one, spread evenly: fewer visits give the dice their due.
+
+
+class Tree(NamedTuple):
+    """N nodes, node 0 the root. W is the number of actions, or of outcomes where those are more."""
+
+    states: Any  # S[N]: at a chance node, the state before the action
+    seats: Array  # int32[N]: who decides
+    over: Array  # bool[N]
+    chance: Array  # bool[N]: whether dice decide
+    arrival: Array  # int32[N]: the action that led to a chance node
+    logits: Array  # float32[N, W]: prior, or log-probability of the outcomes
+    children: Array  # int32[N, W]: zero where nothing has grown yet
+    visits: Array  # int32[N]: simulations that came here, the one that made it included
+    totals: Array  # float32[N, P]: sum of their values
+    raw: Array  # float32[N, P]: the network's word, or the result where the game is over
+
+
+class Found(NamedTuple):
+    """What a search came to."""
+
+    action: Array  # int32: the move to play
+    policy: Array  # float32[A]: the policy to learn
+    values: Array  # float32[P]: mean value of the root by seat
+    visits: Array  # int32[A]
+    qvalues: Array  # float32[A]: of the mover; zero where nothing was tried
+    tree: Tree
+
+
+def check_searchable(game: Game) -> None:
+    """Refuse what this search would get wrong."""
+    spec = game.spec
+    if spec.dynamics != "alternating" or spec.information != "perfect":
+        raise Unsupported(
+            f"tree search needs alternating moves and perfect information; {spec.name} is {spec.dynamics} "
+            f"with {spec.information} information. Try: stratagem train {spec.name} --method ppo"
+        )
+    if spec.chance == "dice" and not isinstance(game, Chance):
+        raise Unsupported(f"tree search needs the odds of the dice; {spec.name} does not offer Chance")
+
+
+def search(
+    game: Game, evaluate: Evaluate, rule: Rule, state: Any, key: Array, temperature: Array | float = 1.0
+) -> Found:
+    """Search one unfinished position. Deterministic in its arguments."""
+    check_searchable(game)
+    noise_key, dice_key, play_key = jax.random.split(key, 3)
+    logits, values = _judge(game, evaluate, state)
+    logits, extra = rule.prepare(logits, noise_key)
+    offset = jax.random.uniform(dice_key)
+    tree = _plant(game, rule, state, logits, values)
+
+    def simulate(simulation: Array, tree: Tree) -> Tree:
+        return _simulate(game, evaluate, rule, tree, extra, offset, simulation)
+
+    tree = lax.fori_loop(0, rule.simulations, simulate, tree)
+    root = _look(game, tree, jnp.int32(0))
+    action, policy = rule.decide(root, extra, play_key, jnp.asarray(temperature, jnp.float32))
+    return Found(action, policy, tree.totals[0] / tree.visits[0], root.visits, root.values, tree)
+
+
+def _outcomes(game: Any) -> int:
+    """How many ways the dice can fall at most; zero in a game without dice."""
+    if game.spec.chance != "dice":
+        return 0
+    return jax.eval_shape(lambda: game.outcomes(game.opening())).shape[0]
+
+
+def _judge(game: Game, evaluate: Evaluate, state: Any) -> tuple[Array, Array]:
+    """(Masked logits, values by seat); the true result where the game is over."""
+    logits, values = evaluate(state)
+    legal = game.legal(state).any(axis=0)
+    masked = jnp.where(legal, logits.astype(jnp.float32), IMPOSSIBLE)
+    return masked, jnp.where(game.done(state), game.returns(state), values.astype(jnp.float32))
+
+
+def _plant(game: Game, rule: Rule, state: Any, logits: Array, values: Array) -> Tree:
+    """A tree of one node, with room for the rest."""
+    outcomes = _outcomes(game)
+    size = 1 + rule.simulations * (2 if outcomes else 1)
+    width = max(game.spec.actions, outcomes)
+
+    def room(leaf: Array) -> Array:
+        leaf = jnp.asarray(leaf)
+        return jnp.zeros((size, *leaf.shape), leaf.dtype).at[0].set(leaf)
+
+    return Tree(
+        states=jax.tree.map(room, state),
+        seats=room(jnp.argmax(game.to_move(state)).astype(jnp.int32)),
+        over=room(game.done(state)),
+        chance=jnp.zeros(size, bool),
+        arrival=jnp.zeros(size, jnp.int32),
+        logits=room(_widen(logits, width)),
+        children=jnp.zeros((size, width), jnp.int32),
+        visits=room(jnp.int32(1)),
+        totals=room(values),
+        raw=room(values),
+    )
+
+
+def _widen(logits: Array, width: int) -> Array:
+    return jnp.pad(logits, (0, width - logits.shape[0]), constant_values=IMPOSSIBLE)
+
+
+def _look(game: Game, tree: Tree, node: Array) -> Node:
+    """A decision node from the side of the seat that decides there."""
+    actions = game.spec.actions
+    seat = tree.seats[node]
+    children = tree.children[node, :actions]
+    grown = children > 0
+    visits = jnp.where(grown, tree.visits[children], 0)
+    values = jnp.where(grown, tree.totals[children, seat] / jnp.maximum(visits, 1), 0.0)
+    return Node(
+        logits=tree.logits[node, :actions],
+        visits=visits,
+        values=values,
+        value=tree.totals[node, seat] / tree.visits[node],
+        raw=tree.raw[node, seat],
+    )
+
+
+def _fall(log_odds: Array, point: Array) -> Array:
+    """int32: the outcome at `point` in [0, 1) of the way through the probabilities."""
+    cumulative = jnp.cumsum(jnp.exp(log_odds))
+    reached = jnp.sum(cumulative <= point * cumulative[-1])
+    return jnp.minimum(reached, log_odds.shape[0] - 1).astype(jnp.int32)
+
+
+def _point(tree: Tree, node: Array, offset: Array) -> Array:
+    """In [0, 1): where the dice fall at this visit of a chance node; uniform, and even over the visits."""
+    return (offset + node * 0.7548776662 + tree.visits[node] * GOLDEN) % 1.0
+
+
+def _simulate(
+    game: Any, evaluate: Evaluate, rule: Rule, tree: Tree, extra: Any, offset: Array, simulation: Array
+) -> Tree:
+    """One walk from the root, one new state, one evaluation."""
+    outcomes = _outcomes(game)
+    size = tree.visits.shape[0]
+    deepest = (min(rule.simulations, game.spec.longest) + 1) * (2 if outcomes else 1) + 1
+
+    def choose(node: Array) -> Array:
+        edge = rule.inside(_look(game, tree, node))
+        if outcomes:
+            edge = jnp.where(tree.chance[node], _fall(tree.logits[node], _point(tree, node, offset)), edge)
+        return edge
+
+    def goes_on(walk: tuple[Array, ...]) -> Array:
+        child = tree.children[walk[0], walk[1]]
+        return (child > 0) & ~tree.over[child]
+
+    def down(walk: tuple[Array, ...]) -> tuple[Array, ...]:
+        node, edge, depth, path = walk
+        child = tree.children[node, edge]
+        return child, choose(child), depth + 1, path.at[depth].set(child)
+
+    # Places of the path that are not reached point past the end, where additions are dropped.
+    path = jnp.full(deepest, size, jnp.int32).at[0].set(0)
+    first = rule.at_root(_look(game, tree, jnp.int32(0)), extra)
+    node, edge, depth, path = lax.while_loop(goes_on, down, (jnp.int32(0), first, jnp.int32(1), path))
+
+    child = tree.children[node, edge]
+    fresh = child == 0  # else it is a finished game, whose result counts once more
+    parent = jax.tree.map(lambda leaf: leaf[node], tree.states)
+    movers = jnp.zeros(game.spec.seats, jnp.int32)
+    if outcomes:
+        decided = ~tree.chance[node]
+        chance_slot, slot = 2 * simulation + 1, 2 * simulation + 2
+        action = jnp.where(decided, edge, tree.arrival[node])
+        after = game.afterstate(parent, movers + action)
+        log_odds = jnp.log(jnp.maximum(game.outcomes(after), 1e-30))
+        outcome = jnp.where(decided, _fall(log_odds, _point(tree, chance_slot, offset)), edge)
+        state = game.resolve(after, outcome)
+        tree = tree._replace(
+            states=jax.tree.map(lambda leaf, new: leaf.at[chance_slot].set(new), tree.states, parent),
+            chance=tree.chance.at[chance_slot].set(True),
+            arrival=tree.arrival.at[chance_slot].set(action),
+            logits=tree.logits.at[chance_slot].set(_widen(log_odds, tree.logits.shape[1])),
+            children=tree.children.at[node, edge]
+            .set(jnp.where(fresh, jnp.where(decided, chance_slot, slot), child))
+            .at[chance_slot, outcome]
+            .set(jnp.where(fresh & decided, slot, 0)),
+        )
+        passed = decided & fresh
+        path = path.at[depth].set(jnp.where(passed, chance_slot, path[depth]))
+        depth = depth + passed
+    else:
+        slot = simulation + 1
+        # Without dice a step needs no luck: the key is a formality.
+        state = game.step(parent, movers + edge, jax.random.key(0))
+        tree = tree._replace(children=tree.children.at[node, edge].set(jnp.where(fresh, slot, child)))
+
+    logits, values = _judge(game, evaluate, state)
+    values = jnp.where(fresh, values, tree.raw[child])
+    path = path.at[depth].set(jnp.where(fresh, slot, child))
+    return tree._replace(
+        states=jax.tree.map(lambda leaf, new: leaf.at[slot].set(new), tree.states, state),
+        seats=tree.seats.at[slot].set(jnp.argmax(game.to_move(state)).astype(jnp.int32)),
+        over=tree.over.at[slot].set(game.done(state)),
+        logits=tree.logits.at[slot].set(_widen(logits, tree.logits.shape[1])),
+        visits=tree.visits.at[path].add(1, mode="drop"),
+        totals=tree.totals.at[path].add(values, mode="drop"),
+        raw=tree.raw.at[slot].set(values),
+    )
