@@ -1,0 +1,1 @@
+"""The outside world: file formats and wire protocols."""
