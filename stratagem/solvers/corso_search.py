@@ -1,0 +1,204 @@
+"""The exact Corso search: can the player to move reach a given margin?
+
+A null-window negamax over `corso_table`. The margin of a finished game has the parity of the number of cells,
+so "not at least t" means "at most t - 2", and the other player's target after a move is 2 - t.
+"""
+
+import numpy as np
+from numba import njit
+
+from stratagem.solvers.corso_bits import (
+    ONE,
+    ZERO,
+    count,
+    dye,
+    empties,
+    expansion,
+    first,
+    lowest,
+    margin,
+    neighbours,
+    place,
+)
+from stratagem.solvers.corso_table import look_up, store
+
+STOPPED = -1000
+"""What a search returns when it ran into its limit."""
+
+NODES, LIMIT = 0, 1
+"""The two counters (int64[2]) that a search shares with its caller: nodes so far, and when to give up.
+
+Another thread may lower the limit to stop a search at once.
+"""
+
+PEEK = 5
+"""With at least this many empty cells it pays to look up every successor before searching one of them."""
+
+LEAST = -128
+"""Below every margin."""
+
+
+def make_rows(cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """Room for the successors at every depth: uint64[depth, moves, 5] and their promise, int64[depth, moves].
+
+    A game lasts at most one turn a cell.
+    """
+    return np.zeros((cells + 1, cells, 5), np.uint64), np.zeros((cells + 1, cells), np.int64)
+
+
+@njit(cache=True, nogil=True)
+def threats(position, side, empty, board):
+    """What expansions would gain for one side (0 the mover, 1 the other) if it were to move.
+
+    The largest gain, the second largest and the sum over components, in units of margin.
+    """
+    marbles, theirs = position[side], position[1 - side] | position[3 - side]
+    best, second, total = 0, 0, 0
+    while marbles:
+        group, dyed = expansion(position, first(marbles), board)
+        gain = count(dyed & empty) + 2 * count(dyed & theirs)
+        total += gain
+        if gain > best:
+            best, second = gain, best
+        elif gain > second:
+            second = gain
+        marbles &= ~group
+    return best, second, total
+
+
+@njit(cache=True, nogil=True)
+def promise(position, empty, board):
+    """How soon a position may be proved good for the player who has just moved; higher is searched first.
+
+    The weights were fitted by hand to the number of nodes on 3×5, 3×6, 4×4 and 4×5. They favour moves that win
+    quickly, not only those that win: a better judge of positions (a deeper look-ahead) made larger trees.
+    """
+    best, second, total = threats(position, 1, empty, board)
+    their_best, their_second, their_total = threats(position, 0, empty, board)
+    liberties = count(neighbours(position[1], board) & empty) - count(neighbours(position[0], board) & empty)
+    return (
+        -9 * margin(position)
+        + (6 * best + 4 * second + total)
+        - (4 * their_best + 2 * their_second + their_total)
+        + 2 * liberties
+        - 2 * count(empty)
+        - 2 * count(position[1])
+        - 8 * count(position[0])
+    )
+
+
+@njit(cache=True, nogil=True)
+def write(rows, row, position, action):
+    """Store a successor and the action that led to it."""
+    rows[row, 0], rows[row, 1], rows[row, 2], rows[row, 3] = position
+    rows[row, 4] = action
+
+
+@njit(cache=True, nogil=True)
+def read(rows, row):
+    """The successor stored in a row."""
+    return rows[row, 0], rows[row, 1], rows[row, 2], rows[row, 3]
+
+
+@njit(cache=True, nogil=True)
+def successors(position, empty, board, rows):
+    """Write the successors that do not end the game; return how many, and the best margin of those that do.
+
+    Marbles of one component expand alike, so a component is one move. The action is the cell, plus 64 for an
+    expansion.
+    """
+    number, best = 0, LEAST
+    own = position[0]
+    while own:
+        group, dyed = expansion(position, first(own), board)
+        child = dye(position, group, dyed)
+        if empty & ~dyed:
+            write(rows, number, child, lowest(own) + np.uint64(64))
+            number += 1
+        else:
+            best = max(best, -margin(child))
+        own &= ~group
+    if empty & (empty - ONE) == ZERO:
+        return number, max(best, margin(position) + 1)
+    while empty:
+        write(rows, number, place(position, first(empty)), lowest(empty))
+        number += 1
+        empty &= empty - ONE
+    return number, best
+
+
+@njit(cache=True, nogil=True)
+def insert(rows, promises, row, child, action, value):
+    """Put a successor in its place among the `row` best so far."""
+    while row > 0 and promises[row - 1] < value:
+        promises[row] = promises[row - 1]
+        write(rows, row, read(rows, row - 1), rows[row - 1, 4])
+        row -= 1
+    promises[row] = value
+    write(rows, row, child, action)
+
+
+@njit(cache=True, nogil=True)
+def search(position, target, ply, board, images, shapes, table, all_rows, all_promises, history, counters):
+    """A bound on the margin of the player to move: at least `target` and true, or below it and not exceeded.
+
+    If the result is at least `target`, so is the margin, and the result is a lower bound; otherwise it is an
+    upper bound. The game must not be over. `history` (int64[2, 128]) counts which actions proved a node.
+    """
+    counters[NODES] += 1
+    if counters[NODES] > counters[LIMIT]:
+        return STOPPED
+    before = counters[NODES]
+    empty = empties(position, board)
+    low, high, settled, slot, shape, own = look_up(position, empty, board, images, shapes, table)
+    if low >= target:
+        return low
+    if high < target:
+        return high
+    rows, promises = all_rows[ply], all_promises[ply]
+    number, best = successors(position, empty, board, rows)
+    left = count(empty)
+    if best < target:
+        kept = 0
+        for row in range(number):
+            child, action = read(rows, row), rows[row, 4]
+            child_empty = empties(child, board)
+            if left >= PEEK:
+                found = look_up(child, child_empty, board, images, shapes, table)
+                if found[0] >= 2 - target:
+                    best = max(best, -found[0])
+                    continue
+                if found[1] < 2 - target:
+                    best = max(best, -found[1])
+                    break
+            value = 4 * promise(child, child_empty, board)
+            value += np.int64(np.log2(history[ply & 1, np.int64(action)] + 1.0))
+            insert(rows, promises, kept, child, action, value)
+            kept += 1
+        row = 0
+        while best < target and row < kept:
+            reply = search(
+                read(rows, row),
+                2 - target,
+                ply + 1,
+                board,
+                images,
+                shapes,
+                table,
+                all_rows,
+                all_promises,
+                history,
+                counters,
+            )
+            if reply == STOPPED:
+                return STOPPED
+            best = max(best, -reply)
+            if best >= target:
+                history[ply & 1, np.int64(rows[row, 4])] += left * left
+            row += 1
+    if best >= target:
+        low = max(low, best)
+    else:
+        high = min(high, best)
+    store(table, slot, shape, own, low - settled, high - settled, counters[NODES] - before)
+    return best
