@@ -1,0 +1,164 @@
+"""The CPU engine: one layer of two-player equities from the layer below, on all cores.
+
+For every roll the best category is a maximum over the open ones; then, for each re-roll, the value of
+keeping k dice is the mean over one more die, and the best keep of a roll is the maximum over dropping one die.
+Everything runs on `LANES` score differences at once, in float32.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numba import njit
+
+from stratagem.games.dice.family import Family
+from stratagem.games.dice.keeps import keeps, scores
+from stratagem.solvers.dice_lanes import LANES, add, fill, larger, load, scale, store
+from stratagem.solvers.dice_layers import Layout
+
+CHUNK = 1 << 20  # positions between two reports of progress
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """The combinatorics of a turn as the arrays that compiled code walks through."""
+
+    more: np.ndarray  # int64[partial, faces]: keep with one more die
+    fewer: np.ndarray  # int64[...]: keeps with one die fewer, all lists joined
+    fewer_from: np.ndarray  # int64[K + 1]: where each keep's list starts
+    chance: np.ndarray  # float32[rolls]
+    points: np.ndarray  # int64[2, categories, rolls]: later rolls, first roll
+    rolls: int
+    first_roll_bonus: bool
+
+
+@lru_cache
+def turn(family: Family) -> Turn:
+    k = keeps(family.dice, family.faces)
+    fewer = [row[row >= 0] for row in k.drop]
+    return Turn(
+        more=k.add.astype(np.int64),
+        fewer=np.concatenate(fewer).astype(np.int64),
+        fewer_from=np.concatenate([[0], np.cumsum([len(row) for row in fewer])]).astype(np.int64),
+        chance=(k.ways / family.faces**family.dice).astype(np.float32),
+        points=np.stack([scores(family), scores(family, first=True)]).astype(np.int64),
+        rolls=family.rolls,
+        first_roll_bonus=family.has_first_roll_bonus,
+    )
+
+
+@njit(nogil=True, cache=True)
+def mean_over_one_more_die(rows, more):
+    """Fill the rows of partial keeps from the rows of full rolls."""
+    share = np.float32(1.0 / more.shape[1])
+    for keep in range(len(more) - 1, -1, -1):
+        total = load(rows, more[keep, 0] * LANES)
+        for face in range(1, more.shape[1]):
+            total = add(total, load(rows, more[keep, face] * LANES))
+        store(rows, keep * LANES, scale(total, share))
+
+
+@njit(nogil=True, cache=True)
+def best_keep(rows, fewer, fewer_from):
+    """Raise every row to the best of the keeps it contains."""
+    for keep in range(1, len(fewer_from) - 1):
+        best = load(rows, keep * LANES)
+        for at in range(fewer_from[keep], fewer_from[keep + 1]):
+            best = larger(best, load(rows, fewer[at] * LANES))
+        store(rows, keep * LANES, best)
+
+
+@njit(nogil=True, cache=True)
+def after_scoring(row, table, start, low, width, from_lead, count):
+    """Write the scorer's equity for leads from_lead, from_lead + 1, ... once the opponent is to move."""
+    for i in range(count):
+        at = -(from_lead + i) - low
+        if at < 0:
+            row[i] = np.float32(1.0)
+        elif at >= width:
+            row[i] = np.float32(-1.0)
+        else:
+            row[i] = -table[start + at]
+
+
+@njit(nogil=True, cache=True)
+def solve_pairs(
+    first, last, below, out, below_starts, below_columns, out_starts, movers, opponents, rank, most, best,
+    more, fewer, fewer_from, chance, points, rolls, first_roll_bonus,
+):  # fmt: skip
+    """Solve pairs first..last of a layer: `below` is the solved layer, `out` the one being filled."""
+    total = most[-1]
+    stride = total + 1 + best.max() + 2 * LANES
+    partial, outcomes = len(more), len(chance)
+    ahead = np.empty(len(best) * stride, np.float32)
+    rows = np.empty((len(fewer_from) - 1) * LANES, np.float32)
+    answer = np.empty(LANES, np.float32)
+    open_ = np.empty(len(best), np.int64)
+    for pair in range(first, last):
+        mover, opponent = movers[pair // len(opponents)], opponents[pair % len(opponents)]
+        low = -min(most[mover], total - most[opponent])
+        width = out_starts[pair + 1] - out_starts[pair]
+        n = 0
+        for category in range(len(best)):
+            if not mover >> category & 1:
+                continue
+            rest = mover ^ (1 << category)
+            open_[n] = category
+            # The opponent moves next: same pair, roles swapped, one category fewer.
+            next_low = -min(most[opponent], total - most[rest])
+            next_width = min(most[rest], total - most[opponent]) - next_low + 1
+            next_pair = rank[opponent] * below_columns + rank[rest]
+            after_scoring(
+                ahead[n * stride : (n + 1) * stride], below, below_starts[next_pair], next_low, next_width,
+                low, width + best[category] + LANES,
+            )  # fmt: skip
+            n += 1
+        for lead in range(0, width, LANES):
+            for roll in range(outcomes):
+                value = load(ahead, lead + points[0, open_[0], roll])
+                for i in range(1, n):
+                    value = larger(value, load(ahead, i * stride + lead + points[0, open_[i], roll]))
+                store(rows, (partial + roll) * LANES, value)
+            for _ in range(rolls - 1):
+                mean_over_one_more_die(rows, more)
+                best_keep(rows, fewer, fewer_from)
+            expected = fill(np.float32(0.0))
+            for roll in range(outcomes):
+                value = load(rows, (partial + roll) * LANES)
+                if first_roll_bonus:
+                    for i in range(n):
+                        value = larger(value, load(ahead, i * stride + lead + points[1, open_[i], roll]))
+                expected = add(expected, scale(value, chance[roll]))
+            store(answer, 0, expected)
+            for i in range(min(LANES, width - lead)):
+                out[out_starts[pair] + lead + i] = answer[i]
+
+
+def solve_layer(
+    board: Layout, layer: int, below: np.ndarray, out: np.ndarray, threads: int | None = None
+) -> Iterator[int]:
+    """Fill `out`, layer `layer`, from `below`; yields the positions finished so far."""
+    rules = turn(board.family)
+    mover, opponent = board.sizes(layer)
+    starts = board.starts(layer)
+    arguments = (
+        below, out, board.starts(layer - 1), len(board.sets[mover - 1]), starts,
+        board.sets[mover], board.sets[opponent], board.rank, board.most, board.best,
+        rules.more, rules.fewer, rules.fewer_from, rules.chance, rules.points, rules.rolls, rules.first_roll_bonus,
+    )  # fmt: skip
+    cuts = np.searchsorted(starts, np.arange(0, starts[-1] + CHUNK, CHUNK))
+    cuts = np.unique(cuts.clip(0, len(starts) - 1))
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        jobs = [pool.submit(solve_pairs, a, b, *arguments) for a, b in pairwise(cuts)]
+        try:
+            for job, cut in zip(jobs, cuts[1:], strict=True):
+                job.result()
+                yield int(starts[cut])
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
