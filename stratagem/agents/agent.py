@@ -25,6 +25,8 @@ class Agent(Protocol):
     @property
     def game(self) -> Game: ...
 
+    def __hash__(self) -> int: ...
+
     def memory(self) -> Any:
         """What it knows before the game, for one seat: a pytree of arrays if traceable, else anything."""
 

@@ -61,7 +61,7 @@ class Compiled(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def compiled(game: Game) -> Compiled:
+def compiled(game: Any) -> Compiled:
     """The batched functions of a game, traced once a shape."""
 
     def look(playing: play.Playing) -> Look:
@@ -87,7 +87,7 @@ def compiled(game: Game) -> Compiled:
 
 
 @lru_cache(maxsize=64)
-def compiled_act(agent: Agent) -> Callable[..., Array]:
+def compiled_act(agent: Any) -> Callable[..., Array]:
     """A traceable agent's `act` over rows, with keys made from (seed, seat, turn)."""
 
     def act(memory: Any, view: Any, legal: Array, seed: Array, seat: Array, turn: Array) -> Array:
@@ -99,7 +99,7 @@ def compiled_act(agent: Agent) -> Callable[..., Array]:
 
 
 @lru_cache(maxsize=64)
-def compiled_remember(agent: Agent) -> Callable[..., Any]:
+def compiled_remember(agent: Any) -> Callable[..., Any]:
     return jax.jit(jax.vmap(agent.remember))
 
 
@@ -125,7 +125,7 @@ def play_games(
     device_seeds = jnp.asarray(seed_row)
     playing = functions.start(device_seeds)
     players = [
-        _Player(agent, functions, *np.nonzero(seated == index), seed_row, seats)
+        _Player(agent, functions, seated == index, seed_row)
         for index, agent in enumerate(agents)
     ]
     seconds = np.zeros((batch, seats))
@@ -164,14 +164,17 @@ def play_games(
 class _Player:
     """One agent with its rows: the (game, seat) places where it sits."""
 
-    def __init__(self, agent: Agent, functions: Compiled, games: Any, places: Any, seeds: Any, seats: int):
-        self.agent, self.functions = agent, functions
-        self.games, self.places, self.seeds = games, places, seeds
+    def __init__(self, agent: Agent, functions: Compiled, sits: np.ndarray, seeds: np.ndarray):
+        self.agent, self.functions, self.seeds = agent, functions, seeds
+        self.games, self.places = np.nonzero(sits)  # sits is bool[B, P]
+        rows = len(self.games)
         one = agent.memory()
         self.forgetful = isinstance(one, tuple) and not one
-        self.memory: Any = [one, *(agent.memory() for _ in games[1:])]
+        self.memory: Any
         if agent.traceable:
-            self.memory = jax.tree.map(lambda *leaves: jnp.stack(leaves), *self.memory[:1] * len(games))
+            self.memory = jax.tree.map(lambda leaf: jnp.repeat(jnp.asarray(leaf)[None], rows, axis=0), one)
+        else:
+            self.memory = [one, *(agent.memory() for _ in range(rows - 1))]
 
     def turn(
         self,

@@ -134,8 +134,8 @@ def markdown(outcome: Standing) -> str:
         "| | " + " | ".join(f"`{name}`" for name in names) + " |",
         "|---" * (len(names) + 1) + "|",
     ]
-    for row, name in enumerate(names):
-        cells = [_cell(outcome, row, column) for column in range(len(names))]
+    for one, name in enumerate(names):
+        cells = [_cell(outcome, one, other) for other in range(len(names))]
         lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
     seats = ", ".join(f"seat {i + 1} {value:+.3f}" for i, value in enumerate(outcome.seats))
     lines += [

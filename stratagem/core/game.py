@@ -66,6 +66,8 @@ class Game(Protocol[S]):
     @property
     def spec(self) -> GameSpec: ...
 
+    def __hash__(self) -> int: ...
+
     def init(self, key: Array) -> S:
         """The state in which a game starts."""
 
@@ -96,6 +98,14 @@ class Perfect(Protocol):
     """A perfect-information game, whose view holds the whole state, so that a planner can search from it."""
 
     def state_of(self, view: View) -> Any: ...
+
+
+@runtime_checkable
+class Hidden(Protocol):
+    """An imperfect-information game that can say what a seat cannot tell apart."""
+
+    def disguise(self, state: Any, seat: Array, key: Array) -> Any:
+        """Another state, drawn at random, in which `seat` has the same view and the same legal actions."""
 
 
 @runtime_checkable

@@ -138,6 +138,6 @@ def check(game: Game, state: Any, actions: Any) -> None:
         raise IllegalAction(f"seat {seat} of {game.spec.name} may not play action {action}: {why}")
 
 
-def turn_key(seed: int, turn: int) -> Array:
+def turn_key(seed: int | Array, turn: int | Array) -> Array:
     """The key of one moment of a game with this seed: turn −1 is `init`, turn t the t-th step."""
     return jax.random.fold_in(jax.random.key(seed), turn + 1)

@@ -114,17 +114,13 @@ def parse(content: Any, name: str) -> Replay:
 
 
 @lru_cache(maxsize=32)
-def _compiled(game: Game) -> Any:
+def _functions(game: Any) -> Any:
     return jax.jit(game.init), jax.jit(game.step)
 
 
 @lru_cache(maxsize=32)
-def _compiled_chance(game: Any) -> Any:
-    return (
-        jax.jit(game.afterstate),
-        jax.jit(lambda after, key: draw_outcome(game, after, key)),
-        jax.jit(game.resolve),
-    )
+def _chance_functions(game: Any) -> Any:
+    return jax.jit(lambda after, key: draw_outcome(game, after, key)), jax.jit(game.resolve)
 
 
 def positions(replay: Replay, game: Game | None = None) -> Iterator[Any]:
@@ -160,15 +156,15 @@ def _first(replay: Replay, game: Any) -> Any:
         return _fall(replay, game, game.opening(), -1)
     if replay.seed is None:
         raise DamagedFile("a replay needs a seed, or a start position, or the outcomes of chance")
-    return _compiled(game)[0](play.turn_key(replay.seed, -1))
+    return _functions(game)[0](play.turn_key(replay.seed, -1))
 
 
 def _next(replay: Replay, game: Any, state: Any, actions: Any, turn: int) -> Any:
-    if isinstance(game, Chance) and replay.outcomes is not None:
-        return _fall(replay, game, _compiled_chance(game)[0](state, actions), turn)
+    if replay.outcomes is not None and isinstance(game, Chance):
+        return _fall(replay, game, game.afterstate(state, actions), turn)
     if replay.seed is None and game.spec.chance == "dice":
         raise DamagedFile("a replay of a game with dice needs a seed or the outcomes of chance")
-    return _compiled(game)[1](state, actions, play.turn_key(replay.seed or 0, turn))
+    return _functions(game)[1](state, actions, play.turn_key(replay.seed or 0, turn))
 
 
 def _fall(replay: Replay, game: Any, after: Any, turn: int) -> Any:
@@ -181,7 +177,7 @@ def _fall(replay: Replay, game: Any, after: Any, turn: int) -> Any:
     chances = np.asarray(game.outcomes(after))
     if not 0 <= outcome < len(chances) or chances[outcome] <= 0:
         raise DamagedFile(f"turn {turn + 1}: outcome {outcome} of chance cannot happen here")
-    _, fell, resolve = _compiled_chance(game)
+    fell, resolve = _chance_functions(game)
     if replay.seed is not None and int(fell(after, play.turn_key(replay.seed, turn))) != outcome:
         raise DamagedFile(
             f"turn {turn + 1}: outcome {outcome} of chance is not what seed {replay.seed} gives"
