@@ -102,6 +102,11 @@ class Solver:
         self._began = time.perf_counter()
         self._done = self._total = 0
 
+    @property
+    def megabytes(self) -> float:
+        """The size of the table."""
+        return self._table.nbytes / 2**20
+
     def outcome(self, cells: np.ndarray, player: int) -> int:
         """+1, 0 or -1 for the player to move: one or two null-window searches, far cheaper than the margin."""
         position = self._start(cells, player)
