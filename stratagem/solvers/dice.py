@@ -1,7 +1,7 @@
 """Solve a two-player dice game: layer after layer, on the CPU or on an accelerator, resumable.
 
-    table = solve(generala())              # or load_table(generala()) once it is solved
-    table.equity(mover, opponent, lead)    # masks of open categories; the mover's lead in points
+table = solve(generala())              # or load_table(generala()) once it is solved
+table.equity(mover, opponent, lead)    # masks of open categories; the mover's lead in points
 """
 
 from __future__ import annotations

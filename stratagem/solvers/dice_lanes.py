@@ -89,6 +89,21 @@ def scale(typing, vector, number):
 
 
 @intrinsic
+def divide(typing, vector, share, remainder):
+    """Every lane divided by n: `share` is float32(1 / n), `remainder` what that leaves out.
+
+    A product with float32(1 / n) alone errs the same way each time, and the error grows with the layers.
+    """
+
+    def build(context, builder, signature, values):
+        vector, share, remainder = values[0], _spread(builder, values[1]), _spread(builder, values[2])
+        rounded = builder.fmul(vector, share, flags=["contract"])
+        return builder.fadd(rounded, builder.fmul(vector, remainder), flags=["contract"])
+
+    return lanes(lanes, types.float32, types.float32), build
+
+
+@intrinsic
 def larger(typing, left, right):
     """The larger value of each lane."""
 

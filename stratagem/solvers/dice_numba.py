@@ -19,7 +19,7 @@ from numba import njit
 
 from stratagem.games.dice.family import Family
 from stratagem.games.dice.keeps import keeps, scores
-from stratagem.solvers.dice_lanes import LANES, add, fill, larger, load, scale, store
+from stratagem.solvers.dice_lanes import LANES, add, divide, fill, larger, load, scale, store
 from stratagem.solvers.dice_layers import Layout
 
 CHUNK = 1 << 20  # positions between two reports of progress
@@ -32,7 +32,7 @@ class Turn:
     more: np.ndarray  # int64[partial, faces]: keep with one more die
     fewer: np.ndarray  # int64[...]: keeps with one die fewer, all lists joined
     fewer_from: np.ndarray  # int64[K + 1]: where each keep's list starts
-    chance: np.ndarray  # float32[rolls]
+    ways: np.ndarray  # float32[rolls]: orderings of each roll
     points: np.ndarray  # int64[2, categories, rolls]: later rolls, first roll
     rolls: int
     first_roll_bonus: bool
@@ -46,7 +46,7 @@ def turn(family: Family) -> Turn:
         more=k.add.astype(np.int64),
         fewer=np.concatenate(fewer).astype(np.int64),
         fewer_from=np.concatenate([[0], np.cumsum([len(row) for row in fewer])]).astype(np.int64),
-        chance=(k.ways / family.faces**family.dice).astype(np.float32),
+        ways=k.ways.astype(np.float32),
         points=np.stack([scores(family), scores(family, first=True)]).astype(np.int64),
         rolls=family.rolls,
         first_roll_bonus=family.has_first_roll_bonus,
@@ -54,14 +54,21 @@ def turn(family: Family) -> Turn:
 
 
 @njit(nogil=True, cache=True)
+def reciprocal(n):
+    """1 / n as the sum of two float32 numbers."""
+    share = np.float32(1.0 / n)
+    return share, np.float32(1.0 / n - np.float64(share))
+
+
+@njit(nogil=True, cache=True)
 def mean_over_one_more_die(rows, more):
     """Fill the rows of partial keeps from the rows of full rolls."""
-    share = np.float32(1.0 / more.shape[1])
+    share, remainder = reciprocal(more.shape[1])
     for keep in range(len(more) - 1, -1, -1):
         total = load(rows, more[keep, 0] * LANES)
         for face in range(1, more.shape[1]):
             total = add(total, load(rows, more[keep, face] * LANES))
-        store(rows, keep * LANES, scale(total, share))
+        store(rows, keep * LANES, divide(total, share, remainder))
 
 
 @njit(nogil=True, cache=True)
@@ -72,6 +79,21 @@ def best_keep(rows, fewer, fewer_from):
         for at in range(fewer_from[keep], fewer_from[keep + 1]):
             best = larger(best, load(rows, fewer[at] * LANES))
         store(rows, keep * LANES, best)
+
+
+@njit(nogil=True, cache=True)
+def mean_over_rolls(rows, partial, ways):
+    """The mean over the first roll. Summed in groups: one long float32 sum would lose digits."""
+    total = fill(np.float32(0.0))
+    everything = 0.0
+    for first in range(0, len(ways), 16):
+        group = fill(np.float32(0.0))
+        for roll in range(first, min(first + 16, len(ways))):
+            group = add(group, scale(load(rows, (partial + roll) * LANES), ways[roll]))
+            everything += ways[roll]
+        total = add(total, group)
+    share, remainder = reciprocal(everything)
+    return divide(total, share, remainder)
 
 
 @njit(nogil=True, cache=True)
@@ -90,12 +112,12 @@ def after_scoring(row, table, start, low, width, from_lead, count):
 @njit(nogil=True, cache=True)
 def solve_pairs(
     first, last, below, out, below_starts, below_columns, out_starts, movers, opponents, rank, most, best,
-    more, fewer, fewer_from, chance, points, rolls, first_roll_bonus,
+    more, fewer, fewer_from, ways, points, rolls, first_roll_bonus,
 ):  # fmt: skip
     """Solve pairs first..last of a layer: `below` is the solved layer, `out` the one being filled."""
     total = most[-1]
     stride = total + 1 + best.max() + 2 * LANES
-    partial, outcomes = len(more), len(chance)
+    partial, outcomes = len(more), len(ways)
     ahead = np.empty(len(best) * stride, np.float32)
     rows = np.empty((len(fewer_from) - 1) * LANES, np.float32)
     answer = np.empty(LANES, np.float32)
@@ -128,14 +150,13 @@ def solve_pairs(
             for _ in range(rolls - 1):
                 mean_over_one_more_die(rows, more)
                 best_keep(rows, fewer, fewer_from)
-            expected = fill(np.float32(0.0))
-            for roll in range(outcomes):
-                value = load(rows, (partial + roll) * LANES)
-                if first_roll_bonus:
+            if first_roll_bonus:
+                for roll in range(outcomes):
+                    value = load(rows, (partial + roll) * LANES)
                     for i in range(n):
                         value = larger(value, load(ahead, i * stride + lead + points[1, open_[i], roll]))
-                expected = add(expected, scale(value, chance[roll]))
-            store(answer, 0, expected)
+                    store(rows, (partial + roll) * LANES, value)
+            store(answer, 0, mean_over_rolls(rows, partial, ways))
             for i in range(min(LANES, width - lead)):
                 out[out_starts[pair] + lead + i] = answer[i]
 
@@ -150,7 +171,7 @@ def solve_layer(
     arguments = (
         below, out, board.starts(layer - 1), len(board.sets[mover - 1]), starts,
         board.sets[mover], board.sets[opponent], board.rank, board.most, board.best,
-        rules.more, rules.fewer, rules.fewer_from, rules.chance, rules.points, rules.rolls, rules.first_roll_bonus,
+        rules.more, rules.fewer, rules.fewer_from, rules.ways, rules.points, rules.rolls, rules.first_roll_bonus,
     )  # fmt: skip
     cuts = np.searchsorted(starts, np.arange(0, starts[-1] + CHUNK, CHUNK))
     cuts = np.unique(cuts.clip(0, len(starts) - 1))

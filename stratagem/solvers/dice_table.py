@@ -158,7 +158,9 @@ def check_header(path: Path, found: bytes, board: Layout, kind: str) -> None:
             f"{path} was solved for {facts.get('game')} with rules {ruleset}; "
             f"these rules are {board.family.ruleset}. {remedy}"
         )
-    raise DamagedFile(f"{path} has format {version}, numbers {facts.get('kind')}; not {VERSION}, {kind}. {remedy}")
+    raise DamagedFile(
+        f"{path} has format {version}, numbers {facts.get('kind')}; not {VERSION}, {kind}. {remedy}"
+    )
 
 
 def trailer(board: Layout, layer: int, data: bytes | memoryview) -> bytes:
