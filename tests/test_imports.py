@@ -75,4 +75,6 @@ def test_learners_search_and_network_blocks_name_no_game():
 
 
 def test_there_is_no_drawer_for_odds_and_ends():
-    assert not [path for path in ROOT.rglob("*.py") if path.stem in ("utils", "helpers", "util", "common", "misc")]
+    assert not [
+        path for path in ROOT.rglob("*.py") if path.stem in ("utils", "helpers", "util", "common", "misc")
+    ]

@@ -143,9 +143,7 @@ class KuhnPoker(ChanceSteps):
 
     @property
     def spec(self) -> GameSpec:
-        return GameSpec(
-            "kuhn-poker", seats=2, actions=2, longest=3, chance="setup", information="imperfect"
-        )
+        return GameSpec("kuhn-poker", seats=2, actions=2, longest=3, chance="setup", information="imperfect")
 
     DEALS = np.array([[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]])
 
@@ -187,7 +185,9 @@ class KuhnPoker(ChanceSteps):
         bet_folded = (first == 1) & (second == 0)
         check_bet_folded = (first == 0) & (second == 1) & (third == 0)
         called = ((first == 1) & (second == 1)) | ((second == 1) & (third == 1))
-        gain = jnp.where(bet_folded, 1.0, jnp.where(check_bet_folded, -1.0, jnp.where(called, 2.0, 1.0) * higher))
+        gain = jnp.where(
+            bet_folded, 1.0, jnp.where(check_bet_folded, -1.0, jnp.where(called, 2.0, 1.0) * higher)
+        )
         gain = jnp.where(self.done(state), gain / 2, 0.0)
         return jnp.stack([gain, -gain])
 

@@ -97,7 +97,9 @@ def check_shapes(game):
 def check_same_key_same_game(game):
     key = jax.random.key(7)
     assert same(game.init(key), game.init(key))
-    run = jax.jit(lambda key: play.rollout(game, partial(play.random_actions, game), play.start(game, key), key, 8))
+    run = jax.jit(
+        lambda key: play.rollout(game, partial(play.random_actions, game), play.start(game, key), key, 8)
+    )
     assert same(run(key), run(key))
 
 
@@ -158,7 +160,9 @@ def check_terminal_states_absorb(game):
 @lru_cache(maxsize=256)
 def finished(game):
     """Playing[32]: random games played to their end."""
-    run = jax.vmap(lambda key: play.playout(game, partial(play.random_actions, game), play.start(game, key), key))
+    run = jax.vmap(
+        lambda key: play.playout(game, partial(play.random_actions, game), play.start(game, key), key)
+    )
     return jax.jit(run)(jax.random.split(jax.random.key(1), 32))
 
 
@@ -304,6 +308,8 @@ def check_ruleset_names_the_rules(game):
     assert twin.spec.ruleset == spec.ruleset
 
 
-CHECKS = {name.removeprefix("check_"): check for name, check in dict(globals()).items() if name.startswith("check_")}
+CHECKS = {
+    name.removeprefix("check_"): check for name, check in dict(globals()).items() if name.startswith("check_")
+}
 
 __all__ = ["CHECKS", "Playing", "same"]

@@ -83,7 +83,9 @@ def test_random_play_of_kuhn_poker_earns_what_arithmetic_says():
     # Our returns are halved stakes.
     game = KuhnPoker()
     run = jax.jit(
-        jax.vmap(lambda key: play.playout(game, partial(play.random_actions, game), play.start(game, key), key))
+        jax.vmap(
+            lambda key: play.playout(game, partial(play.random_actions, game), play.start(game, key), key)
+        )
     )
     ends = run(jax.random.split(jax.random.key(0), 40_000))
     gains = 2 * np.asarray(jax.vmap(partial(play.returns, game))(ends))[:, 0]

@@ -22,7 +22,9 @@ def playthrough(game):
     """The text of a playthrough."""
     init, step = jax.jit(game.init), jax.jit(game.step)
     choose = jax.jit(lambda state, key: play.random_actions(game, play.resume(game, state), key))
-    facts = jax.jit(lambda state: (game.to_move(state), game.legal(state), game.returns(state), game.done(state)))
+    facts = jax.jit(
+        lambda state: (game.to_move(state), game.legal(state), game.returns(state), game.done(state))
+    )
     state = init(play.turn_key(SEED, -1))
     lines = [f"game {game.spec.title}", f"ruleset {game.spec.ruleset}", f"seed {SEED}", ""]
     for turn in range(LONGEST):
