@@ -78,7 +78,7 @@ def solve(
             below = np.zeros(1, np.float32)
         resumed = int(board.layer_starts[table.finished])
         for layer in range(table.finished + 1, board.layers + 1):
-            out = np.empty(int(board.starts(layer)[-1]), np.float32)
+            out = np.empty(board.size(layer), np.float32)
             before = int(board.layer_starts[layer - 1])
             for done in layer_solver(engine)(board, layer, below, out, threads):
                 seconds = time.perf_counter() - started

@@ -230,7 +230,7 @@ class Stream:
         return finish(rolled, shape=self.shape)
 
     def report(self) -> LayerReport:
-        positions = int(self.board.starts(self.layer)[-1])
+        positions = self.board.size(self.layer)
         bits, totals = (np.array(jax.device_get(column)) for column in zip(*self.sums, strict=True))
         checksum = f"{int(bits.astype(np.uint64).sum()) % 2**32:08x}"
         mean = float(totals.astype(np.float64).sum()) / positions

@@ -57,6 +57,15 @@ class Layout:
         width = self.total + 1 - np.abs(self.total - mine[:, None] - theirs[None, :])
         return np.concatenate([[0], np.cumsum(width.ravel())])
 
+    def size(self, layer: int) -> int:
+        """Positions stored for a layer: `starts(layer)[-1]` without a list of the pairs, which may be millions."""
+        scores = np.arange(self.total + 1)
+        mine, theirs = (
+            np.bincount(self.most[self.sets[size]], minlength=self.total + 1) for size in self.sizes(layer)
+        )
+        width = self.total + 1 - np.abs(self.total - scores[:, None] - scores[None, :])
+        return int(mine @ width @ theirs)
+
     def pairs(self, layer: int) -> int:
         mover, opponent = self.sizes(layer)
         return len(self.sets[mover]) * len(self.sets[opponent])
@@ -64,7 +73,7 @@ class Layout:
     @cached_property
     def layer_starts(self) -> np.ndarray:
         """int64[layers + 1]: where each layer starts in the table; entry t belongs to layer t + 1."""
-        return np.concatenate([[0], np.cumsum([self.starts(t)[-1] for t in range(1, self.layers + 1)])])
+        return np.concatenate([[0], np.cumsum([self.size(t) for t in range(1, self.layers + 1)])])
 
     @property
     def positions(self) -> int:

@@ -47,7 +47,7 @@ def stream_solve(
     started, solved = time.perf_counter(), 0
     for layer in range(1, board.layers + 1):
         before = time.perf_counter()
-        size = int(board.starts(layer)[-1])
+        size = board.size(layer)
         speed = solved / (before - started)
         if layer > board.layers // 2 and before - started + size / speed > budget:
             left = board.positions - solved

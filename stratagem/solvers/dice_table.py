@@ -35,7 +35,9 @@ MAGIC = b"STRADICE"
 VERSION = 1
 HEADER = 4096
 TRAILER = struct.Struct("<4sIII")
-QUANTUM = 1 / 32767  # one step of the 16-bit table; its worst error is half of this, 1.53e-5
+QUANTUM = (
+    1 / 32767
+)  # one step of the 16-bit table; its worst error is half of this, 1.53e-5 (a resumed run: twice)
 KINDS = {"float32": np.float32, "int16": np.int16}
 
 
@@ -62,7 +64,7 @@ class Table:
         """float32: all equities of a layer, in layout order. Layer 0 is the drawn end."""
         if layer == 0:
             return np.zeros(1, np.float32)
-        size = int(self.starts[layer][-1])
+        size = self.board.size(layer)
         return _numbers(self.numbers[self.offsets[layer - 1] : self.offsets[layer - 1] + size])
 
     def equities(self, mover: int, opponent: int, leads: np.ndarray) -> np.ndarray:
@@ -186,7 +188,7 @@ def load_table(family: Family, kind: str = "float32", folder: Path | None = None
 
 
 def layer_is_sound(table: Table, layer: int) -> bool:
-    start, size = table.offsets[layer - 1], int(table.starts[layer][-1])
+    start, size = table.offsets[layer - 1], table.board.size(layer)
     data = table.numbers[start : start + size]
     gap = TRAILER.size // table.numbers.itemsize
     return bytes(table.numbers[start + size : start + size + gap]) == trailer(table.board, layer, data.data)
@@ -210,7 +212,7 @@ class Growing:
         check_header(path, found, self.board, self.kind)
         last, whole = None, HEADER
         for layer in range(1, self.board.layers + 1):
-            size = int(self.board.starts(layer)[-1]) * np.dtype(KINDS[self.kind]).itemsize
+            size = self.board.size(layer) * np.dtype(KINDS[self.kind]).itemsize
             data, mark = self.file.read(size), self.file.read(TRAILER.size)
             if mark != trailer(self.board, layer, data):
                 break
@@ -247,7 +249,7 @@ def growing_table(
         if growing.finished == growing.board.layers:
             partial.replace(path)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
         needed = int(_offsets(layout(family), kind)[-1]) * np.dtype(KINDS[kind]).itemsize
         raise StratagemError(
