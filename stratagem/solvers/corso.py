@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from threading import Lock
 from typing import Literal
 
 import numpy as np
@@ -69,7 +70,10 @@ class Progress:
 
 
 class Solver:
-    """Answers questions about positions of one board, and remembers what it found in a table of fixed size."""
+    """Answers questions about positions of one board, and remembers what it found in a table of fixed size.
+
+    One question at a time: threads must not share a solver.
+    """
 
     def __init__(
         self,
@@ -323,7 +327,10 @@ def first_moves(
 
 
 class PerfectCorso:
-    """Plays a board perfectly from any position, and keeps its table from move to move."""
+    """Plays a board perfectly from any position, and keeps its table from move to move.
+
+    Threads may share one: questions are answered one at a time.
+    """
 
     def __init__(self, width: int, height: int, megabytes: float | None = None):
         if width * height > LARGEST_FINISHED:
@@ -332,11 +339,14 @@ class PerfectCorso:
                 "Use a smaller board, or a search agent such as mm:depth=6."
             )
         self.solver = Solver(width, height, megabytes)
+        self._asking = Lock()
 
     def best_moves(self, cells: np.ndarray, player: int) -> tuple[int, ...]:
         """Every action that keeps the best margin, ascending; none after the end."""
-        return self.solver.best(cells, player)
+        with self._asking:
+            return self.solver.best(cells, player)
 
     def value(self, cells: np.ndarray, player: int) -> int:
         """+1, 0 or -1 for the player to move."""
-        return self.solver.outcome(cells, player)
+        with self._asking:
+            return self.solver.outcome(cells, player)
