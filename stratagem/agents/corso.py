@@ -1,6 +1,7 @@
 """Corso players that calculate: the minimax of the paper, and perfect play on boards that can be solved."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from stratagem.agents.corso_minimax import choose_many, root_scores
 from stratagem.core.errors import BadOption, Unsupported
 from stratagem.core.game import View
 from stratagem.games.corso import Corso
+from stratagem.solvers.corso import LARGEST_FINISHED, PerfectCorso
 
 
 @dataclass(frozen=True)
@@ -72,3 +74,30 @@ def cell_codes(views: View) -> tuple[np.ndarray, np.ndarray]:
     planes = np.asarray(views).reshape(len(views), -1, views.shape[-1])
     codes = (planes[:, :, :-1] * np.arange(1, planes.shape[-1], dtype=np.int8)).sum(axis=-1, dtype=np.int8)
     return codes, planes[:, 0, -1].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class PerfectPlayer(Forgetful):
+    """Any move that keeps the best possible margin. On 5×5 the first moves take it a while."""
+
+    game: Corso
+    traceable: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        two_players(self.game, "perfect")
+        if self.game.cells > LARGEST_FINISHED:
+            raise BadOption(
+                f"agent perfect plays boards of up to {LARGEST_FINISHED} cells, "
+                f"not {self.game.width}×{self.game.height}; try mm:depth=6"
+            )
+
+    def act(self, memory: Any, view: View, legal: np.ndarray, key: np.random.Generator) -> int:
+        cells, movers = cell_codes(view[None])
+        best = oracle(self.game.width, self.game.height).best_moves(cells[0], int(movers[0]))
+        return int(key.choice(best))
+
+
+@lru_cache(maxsize=4)
+def oracle(width: int, height: int) -> PerfectCorso:
+    """One solver a board size, whose table serves every game of this process."""
+    return PerfectCorso(width, height)
