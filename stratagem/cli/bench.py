@@ -3,7 +3,6 @@
 import statistics
 import time
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated
 
 import jax
@@ -31,15 +30,14 @@ class Command:
 
     def run(self) -> int:
         game = make_game(self.game)
-        one = partial(play.playout, game, partial(play.random_actions, game))
-        run = jax.jit(jax.vmap(lambda key: one(play.start(game, key), key).turn))
+        run = jax.jit(lambda key: play.random_games(game, self.batch, key).turn)
         with progress_bar("measuring") as update:
-            jax.block_until_ready(run(jax.random.split(jax.random.key(self.seed), self.batch)))
+            jax.block_until_ready(run(jax.random.key(self.seed)))
             seconds, turns = [], 0
             for i in range(self.repeats):
-                keys = jax.random.split(jax.random.key(self.seed + i), self.batch)
+                key = jax.random.key(self.seed + i + 1)
                 began = time.perf_counter()
-                turns = int(jax.block_until_ready(run(keys)).sum())
+                turns = int(jax.block_until_ready(run(key)).sum())
                 seconds.append(time.perf_counter() - began)
                 update(i + 1, self.repeats)
         middle = statistics.median(seconds)

@@ -178,6 +178,14 @@ class Scored(Protocol):
 
 
 @runtime_checkable
+class Sampling(Protocol):
+    """A game that finds a uniformly random legal action faster than through `legal`."""
+
+    def sample(self, state: Any, points: Array) -> Array:
+        """int32[P] from float32[P] in [0, 1): for each seat to move a legal action, uniform if its point is."""
+
+
+@runtime_checkable
 class Explaining(Protocol):
     """Says why an action is not legal. Host side only."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array, lax
 
 from stratagem.core.errors import IllegalAction
-from stratagem.core.game import Explaining, Game, winners_share
+from stratagem.core.game import Explaining, Game, Sampling, winners_share
 
 
 class Playing(NamedTuple):
@@ -109,6 +109,33 @@ def playout(game: Game, choose: Chooser, playing: Playing, key: Array) -> Playin
     return lax.while_loop(lambda carry: ~over(game, carry[0]), turn, (playing, key))[0]
 
 
+def random_games(game: Game, batch: int, key: Array) -> Playing:
+    """Playing[B]: whole games of uniformly random legal actions, as fast as the rules allow.
+
+    Random actions cannot foul, so nothing is guarded, and one draw serves the whole batch.
+    """
+    init_key, key = jax.random.split(key)
+    playing = jax.vmap(lambda one: start(game, one))(jax.random.split(init_key, batch))
+
+    def turn(carry: tuple[Playing, Array]) -> tuple[Playing, Array]:
+        playing, key = carry
+        choose_key, step_key, key = jax.random.split(key, 3)
+        points = jax.random.uniform(choose_key, (batch, game.spec.seats))
+
+        def one(playing: Playing, points: Array, key: Array) -> Playing:
+            done = game.done(playing.state)
+            stepped = game.step(playing.state, actions_at(game, playing.state, points), key)
+            state = jax.tree.map(lambda old, new: jnp.where(done, old, new), playing.state, stepped)
+            return playing._replace(state=state, turn=playing.turn + ~done)
+
+        return jax.vmap(one)(playing, points, jax.random.split(step_key, batch)), key
+
+    def unfinished(carry: tuple[Playing, Array]) -> Array:
+        return ~jax.vmap(game.done)(carry[0].state).all()
+
+    return lax.while_loop(unfinished, turn, (playing, key))[0]
+
+
 def pick(legal: Array, point: Array) -> Array:
     """int32: the legal action at `point` in [0, 1) of the way through bool[A]; uniform if the point is."""
     counted = jnp.cumsum(legal, axis=-1, dtype=jnp.int32)
@@ -118,8 +145,14 @@ def pick(legal: Array, point: Array) -> Array:
 
 def random_actions(game: Game, playing: Playing, key: Array) -> Array:
     """int32[P]: a uniformly random legal action for every seat. A `Chooser` with the game filled in."""
-    points = jax.random.uniform(key, (game.spec.seats,))
-    return jnp.minimum(pick(game.legal(playing.state), points), game.spec.actions - 1)
+    return actions_at(game, playing.state, jax.random.uniform(key, (game.spec.seats,)))
+
+
+def actions_at(game: Game, state: Any, points: Array) -> Array:
+    """int32[P]: for each seat the legal action at its point in [0, 1)."""
+    if isinstance(game, Sampling):
+        return game.sample(state, points)
+    return jnp.minimum(pick(game.legal(state), points), game.spec.actions - 1)
 
 
 def check(game: Game, state: Any, actions: Any) -> None:

@@ -77,6 +77,15 @@ class Corso:
         playable = self._unpack(self._empty(state) | state.marbles[state.mover])
         return self.to_move(state)[:, None] & playable[None, :]
 
+    def sample(self, state: State, points: Array) -> Array:
+        playable = self._empty(state) | state.marbles[state.mover]
+        counts = lax.population_count(playable).astype(jnp.int32)
+        through = jnp.cumsum(counts)
+        target = jnp.floor(points[state.mover] * through[-1]).astype(jnp.int32)
+        word = jnp.sum(through[:-1] <= target)
+        place = _find_bit(playable[word], target - (through[word] - counts[word]))
+        return jnp.full(self.players, 32 * word + place, jnp.int32)
+
     def step(self, state: State, actions: Array, key: Array) -> State:
         cell = self._bit(actions[state.mover])
         seats = (jnp.arange(self.players) == state.mover)[:, None]
@@ -264,6 +273,16 @@ class Corso:
 def _union(sets: Array) -> Bits:
     """uint32[L] from uint32[P, L]: what any of them holds."""
     return lax.reduce(sets, np.uint32(0), lax.bitwise_or, (0,))
+
+
+def _find_bit(word: Array, number: Array) -> Array:
+    """int32: where in a word its set bit of that number is, counted from zero, by halving."""
+    place, left = jnp.uint32(0), number.astype(jnp.uint32)
+    for half in (16, 8, 4, 2, 1):
+        below = lax.population_count((word >> place) & jnp.uint32((1 << half) - 1))
+        beyond = left >= below
+        place, left = jnp.where(beyond, place + half, place), jnp.where(beyond, left - below, left)
+    return place.astype(jnp.int32)
 
 
 def _later(cells: Bits, by: int) -> Bits:

@@ -9,7 +9,7 @@ import pytest
 
 from stratagem.core import play
 from stratagem.core.errors import IllegalAction
-from stratagem.core.game import Chance, Game, Hidden, Perfect, Symmetric, Textual
+from stratagem.core.game import Chance, Game, Hidden, Perfect, Sampling, Symmetric, Textual
 from stratagem.core.play import Playing
 
 GAMES_SAMPLED = 6
@@ -212,6 +212,23 @@ def check_text_round_trips(game):
     state = game.init(jax.random.key(0))
     for action in np.flatnonzero(np.asarray(game.legal(state)).any(axis=0))[:40]:
         assert game.read_action(game.write_action(int(action))) == action
+
+
+def check_samples_are_uniform_over_legal_actions(game):
+    if not isinstance(game, Sampling):
+        return
+    for playing in some(game, 6, unfinished=True):
+        legal, movers = np.asarray(game.legal(playing.state)), np.asarray(game.to_move(playing.state))
+        each = 20
+        most = legal.sum(axis=1).max() * each
+        for seat in np.flatnonzero(movers):
+            number = legal[seat].sum() * each
+            points = (np.arange(most) % number + 0.5) / number  # evenly spaced, then repeated to a common size
+            rows = jnp.tile(jnp.asarray(points, jnp.float32)[:, None], (1, game.spec.seats))
+            chosen = np.asarray(jax.vmap(partial(game.sample, playing.state))(rows))[:number, seat]
+            counts = np.bincount(chosen, minlength=game.spec.actions)
+            assert not counts[~legal[seat]].any()
+            assert np.abs(counts[legal[seat]] - each).max() <= 1  # a point may fall on an edge
 
 
 def check_symmetries(game):
