@@ -24,6 +24,8 @@ from stratagem.search.rules import IMPOSSIBLE, Node, Rule
 # From a state to (float32[A] logits, float32[P] values by seat). Illegal actions need not be masked.
 Evaluate = Callable[[Any], tuple[Array, Array]]
 
+Walk = tuple[Array, Array, Array, Array]  # node, edge to follow, depth, path so far
+
 GOLDEN = 0.6180339887  # Its multiples, modulo one, spread evenly: fewer visits give the dice their due.
 
 
@@ -171,11 +173,11 @@ def _simulate(
             edge = jnp.where(tree.chance[node], _fall(tree.logits[node], _point(tree, node, offset)), edge)
         return edge
 
-    def goes_on(walk: tuple[Array, ...]) -> Array:
+    def goes_on(walk: Walk) -> Array:
         child = tree.children[walk[0], walk[1]]
         return (child > 0) & ~tree.over[child]
 
-    def down(walk: tuple[Array, ...]) -> tuple[Array, ...]:
+    def down(walk: Walk) -> Walk:
         node, edge, depth, path = walk
         child = tree.children[node, edge]
         return child, choose(child), depth + 1, path.at[depth].set(child)

@@ -1,0 +1,113 @@
+"""Players with a trained network: `net` plays what it says, `az` searches with it.
+
+Weights come from the folder that ships with the package, or from `weights=FILE`; a file that was trained under
+other rules is refused.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from stratagem.agents.agent import Forgetful
+from stratagem.core.errors import BadOption, DamagedFile
+from stratagem.core.game import Game, Perfect, View, require
+from stratagem.networks.outputs import evaluator
+from stratagem.networks.tensors import read_facts
+from stratagem.networks.weights import load_weights
+from stratagem.search import Gumbel, Puct, Rule, search
+from stratagem.search.tree import check_searchable
+
+SHIPPED = Path(__file__).parent.parent / "weights"
+
+
+@dataclass(frozen=True)
+class Net(Forgetful):
+    """The network alone: its likeliest move, or a draw from its policy."""
+
+    game: Any
+    weights: str = ""
+    """A weight file; the shipped one for this game unless given."""
+    temperature: float = 0.0
+    """0 plays the likeliest move, 1 draws from the policy."""
+    traceable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require(self.game, Perfect, "agent net")
+        network_of(self.game, self.weights)
+
+    def act(self, memory: Any, view: View, legal: Array, key: Array) -> Array:
+        logits = jnp.where(legal, network_of(self.game, self.weights)(view).logits, -jnp.inf)
+        if self.temperature == 0:
+            return jnp.argmax(logits).astype(jnp.int32)
+        return jax.random.categorical(key, logits / self.temperature).astype(jnp.int32)
+
+
+@dataclass(frozen=True)
+class AlphaZero(Forgetful):
+    """Tree search with the network."""
+
+    game: Any
+    simulations: int = 100
+    """Positions looked at for each move."""
+    weights: str = ""
+    """A weight file; the shipped one for this game unless given."""
+    search: Literal["gumbel", "puct"] = "puct"
+    """How it searches; PUCT plays the most visited move."""
+    considered: int = 16
+    """Gumbel: moves that the root looks at."""
+    exploration: float = 1.25
+    """PUCT: c_puct."""
+    temperature: float = 0.0
+    """0 plays the best move found, 1 as in self-play."""
+    traceable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require(self.game, Perfect, "agent az")
+        check_searchable(self.game)
+        if self.simulations < 1:
+            raise BadOption(f"agent az: simulations is 1 or more, not {self.simulations}; try agent net")
+        network_of(self.game, self.weights)
+
+    @property
+    def rule(self) -> Rule:
+        if self.search == "puct":
+            return Puct(self.simulations, self.exploration, noise=0.0)
+        return Gumbel(self.simulations, self.considered, scale=1.0 if self.temperature else 0.0)
+
+    def act(self, memory: Any, view: View, legal: Array, key: Array) -> Array:
+        evaluate = evaluator(self.game, network_of(self.game, self.weights))
+        return search(self.game, evaluate, self.rule, self.game.state_of(view), key, self.temperature).action
+
+
+def network_of(game: Game, weights: str) -> Any:
+    """The network that plays this game, from a file or as shipped."""
+    path = Path(weights) if weights else shipped(game)
+    if not path.is_file():
+        raise DamagedFile(f"{path}: no such weight file")
+    return _loaded(str(path), path.stat().st_mtime_ns, game)
+
+
+@lru_cache(maxsize=8)
+def _loaded(path: str, changed: int, game: Game) -> Any:
+    """Arrays, never tracers: loading may be asked for in the middle of a trace."""
+    with jax.ensure_compile_time_eval():
+        return load_weights(path, game)
+
+
+def shipped(game: Game) -> Path:
+    """The weight file in the package that plays this game; the most special if several do."""
+    fitting = []
+    for path in sorted(SHIPPED.glob("*.safetensors")):
+        rulesets = read_facts(path)["rulesets"]
+        if game.spec.ruleset in rulesets:
+            fitting.append((len(rulesets), path))
+    if not fitting:
+        raise BadOption(
+            f"no shipped weights play {game.spec.title}; give weights=FILE, or: stratagem train {game.spec.title}"
+        )
+    return min(fitting)[1]

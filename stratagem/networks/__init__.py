@@ -1,0 +1,71 @@
+"""Networks, and the table that matches them to games.
+
+A network is written as a choice, `global:channels=64,blocks=4`; what the choice names is a recipe, a frozen
+dataclass that holds the game and the sizes, and whose `build` makes the network from a key.
+"""
+
+from typing import Any, Protocol
+
+import equinox as eqx
+import jax
+from jax import Array
+
+from stratagem.core.errors import UnknownName
+from stratagem.core.game import Game
+from stratagem.core.registry import Registry, Row, split_choice
+
+
+class Recipe(Protocol):
+    """How to make a network for a game."""
+
+    def build(self, key: Array) -> eqx.Module: ...
+
+
+NETWORKS: Registry[Recipe] = Registry(
+    "network",
+    [
+        Row(
+            "paper",
+            "stratagem.networks.recipes:Paper",
+            "the Corso paper's: 4×64, two heads",
+            games=("corso",),
+        ),
+        Row(
+            "classic",
+            "stratagem.networks.recipes:Classic",
+            "AlphaGo Zero's residual network; as it stands, GENERAL's of 7 blocks of 196",
+        ),
+        Row(
+            "global",
+            "stratagem.networks.recipes:Global",
+            "the best found: any board size, every block hears the whole board",
+            games=("corso",),
+        ),
+    ],
+)
+
+
+def make_network(text: str, game: Game, key: Array) -> Any:
+    """The network that a choice names, for this game, with fresh weights."""
+    row = NETWORKS.row(split_choice(text)[0])
+    if row.games and game.spec.name not in row.games:
+        fitting = ", ".join(one.name for one in NETWORKS if not one.games or game.spec.name in one.games)
+        raise UnknownName(f"network {row.name!r} does not fit {game.spec.name}; these do: {fitting}")
+    return NETWORKS.make(text, game).build(key)
+
+
+def cast(network: Any, dtype: Any) -> Any:
+    """The same network in another precision."""
+    return jax.tree.map(
+        lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf,
+        network,
+        is_leaf=eqx.is_array,
+    )
+
+
+def parameters(network: Any) -> int:
+    """How many numbers it has."""
+    return sum(leaf.size for leaf in jax.tree.leaves(network) if eqx.is_array(leaf))
+
+
+__all__ = ["NETWORKS", "Recipe", "cast", "make_network", "parameters"]

@@ -1,0 +1,76 @@
+"""What a network says of a position, and how wrong it was.
+
+Values are told from the side of the seat to move and go round the table: entry 0 is the mover's, entry 1 the next
+seat's. `by_seat` turns them to the seats of the game.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from stratagem.core.game import Game
+
+
+class Output(NamedTuple):
+    """One position judged."""
+
+    logits: Array  # float32[A]
+    values: Array  # float32[P] in [−1, 1], the mover first
+    belief: Array | None  # float32[P, K]: log-odds of K results, evenly from −1 to 1; None: plain values
+    moments: Any = ()  # what batch norms saw, while learning
+
+
+def by_seat(values: Array, mover: Array) -> Array:
+    """float32[P] by seat, from float32[P] that starts with the mover."""
+    return jnp.roll(values, mover)
+
+
+def from_mover(values: Array, mover: Array) -> Array:
+    """float32[P] that starts with the mover, from float32[P] by seat."""
+    return jnp.roll(values, -mover)
+
+
+def scalar_output(logits: Array, value: Array, moments: Any = ()) -> Output:
+    """For two seats and a value in [−1, 1]."""
+    value = value.astype(jnp.float32)
+    return Output(logits.astype(jnp.float32), jnp.stack([value, -value]), None, moments)
+
+
+def belief_output(logits: Array, belief: Array, seats: int) -> Output:
+    """From log-odds of results: float[1, K] is enough for two seats, float[P, K] for more."""
+    belief = belief.astype(jnp.float32)
+    if seats == 2:
+        belief = jnp.stack([belief[0], belief[0, ::-1]])
+    results = jnp.linspace(-1.0, 1.0, belief.shape[-1])
+    values = jax.nn.softmax(belief) @ results
+    return Output(logits.astype(jnp.float32), values - values.mean(), belief)
+
+
+def value_loss(output: Output, target: Array) -> Array:
+    """Against float32[P], the mover first: squared error, or cross-entropy where there is a belief."""
+    if output.belief is None:
+        return jnp.square(output.values - target).mean()
+    results = output.belief.shape[-1]
+    place = (jnp.clip(target, -1, 1) + 1) / 2 * (results - 1)
+    hot = jnp.maximum(0, 1 - jnp.abs(place[:, None] - jnp.arange(results)))  # [P, K], shared by neighbours
+    return -(hot * jax.nn.log_softmax(output.belief)).sum(axis=-1).mean()
+
+
+def policy_loss(output: Output, target: Array, legal: Array) -> Array:
+    """Cross-entropy against float32[A], over the legal actions."""
+    logits = jnp.where(legal, output.logits, -1e9)
+    return -(target * jnp.where(legal, jax.nn.log_softmax(logits), 0.0)).sum()
+
+
+def evaluator(game: Game, network: Any) -> Callable[[Any], tuple[Array, Array]]:
+    """The network as a search wants it: from a state to (float32[A] logits, float32[P] values by seat)."""
+
+    def evaluate(state: Any) -> tuple[Array, Array]:
+        mover = jnp.argmax(game.to_move(state)).astype(jnp.int32)
+        output = network(game.view(state, mover))
+        return output.logits, by_seat(output.values, mover)
+
+    return evaluate
