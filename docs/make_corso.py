@@ -47,18 +47,38 @@ def main() -> None:
     parser.add_argument("--outcome", action="store_true", help="ask only who wins, not by how much")
     options = parser.parse_args()
     boards = [read_board(text) for text in options.boards] + boards_up_to(options.up_to)
-    facts = read_json(FACTS) if FACTS.exists() else []
     for width, height in boards:
-        fact = find_or_add(facts, width, height)
         try:
-            solve_board(fact, facts, options)
+            solve_board(width, height, options)
         except TimeoutError as error:
             print(f"  {error}", file=sys.stderr)
         except KeyboardInterrupt:
             print("  stopped; what was found is kept", file=sys.stderr)
             break
     with atomic_write(PAGE, "w") as page:
-        page.write(render(facts))
+        page.write(render(read_facts()))
+
+
+def read_facts() -> list[dict[str, Any]]:
+    """What is known so far, one record a board, smallest board first."""
+    return read_json(FACTS) if FACTS.exists() else []
+
+
+def read_fact(width: int, height: int) -> dict[str, Any]:
+    """The record of a board, new if there is none."""
+    for fact in read_facts():
+        if (fact["width"], fact["height"]) == (width, height):
+            return fact
+    return {"width": width, "height": height, "value": None, "margins": {}, "nodes": 0, "seconds": 0.0}
+
+
+def write_fact(fact: dict[str, Any]) -> None:
+    """Replace the record of a board and keep the others, which another run may be writing meanwhile."""
+    board = fact["width"], fact["height"]
+    facts = [other for other in read_facts() if (other["width"], other["height"]) != board]
+    write_json(
+        FACTS, sorted([*facts, fact], key=lambda fact: (fact["width"] * fact["height"], fact["width"]))
+    )
 
 
 def read_board(text: str) -> tuple[int, int]:
@@ -76,20 +96,9 @@ def boards_up_to(cells: int) -> list[tuple[int, int]]:
     return sorted(boards, key=lambda board: (board[0] * board[1], board[0]))
 
 
-def find_or_add(facts: list[dict[str, Any]], width: int, height: int) -> dict[str, Any]:
-    """The record of a board, new if there is none."""
-    for fact in facts:
-        if (fact["width"], fact["height"]) == (width, height):
-            return fact
-    fact = {"width": width, "height": height, "value": None, "margins": {}, "nodes": 0, "seconds": 0.0}
-    facts.append(fact)
-    facts.sort(key=lambda fact: (fact["width"] * fact["height"], fact["width"]))
-    return fact
-
-
-def solve_board(fact: dict[str, Any], facts: list[dict[str, Any]], options: argparse.Namespace) -> None:
+def solve_board(width: int, height: int, options: argparse.Namespace) -> None:
     """Find what is still unknown of a board: its value, then the margin after each distinct first move."""
-    width, height = fact["width"], fact["height"]
+    fact = read_fact(width, height)
     solver = Solver(width, height, options.megabytes)
     empty = np.zeros(width * height, np.int8)
     began, worked = time.perf_counter(), time.process_time()
@@ -99,7 +108,7 @@ def solve_board(fact: dict[str, Any], facts: list[dict[str, Any]], options: argp
         fact["nodes"] = nodes + solver.nodes
         fact["seconds"] = round(seconds + time.process_time() - worked, 2)
         fact["megabytes"] = solver.megabytes
-        write_json(FACTS, facts)
+        write_fact(fact)
 
     print(f"{width}×{height}", file=sys.stderr)
     solver.seconds = options.seconds

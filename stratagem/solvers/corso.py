@@ -19,8 +19,8 @@ from typing import Literal
 import numpy as np
 
 from stratagem.solvers.corso_bits import Position, empties, is_over, legal, make_board, margin, pack, play
-from stratagem.solvers.corso_search import LIMIT, NODES, STOPPED, make_rows, search
-from stratagem.solvers.corso_table import MOST_CELLS, look_up, make_images, make_table
+from stratagem.solvers.corso_search import LIMIT, NODES, STOPPED, make_desk, search
+from stratagem.solvers.corso_table import MOST_CELLS, look_up
 
 Goal = Literal["outcome", "margin", "moves"]
 """How much to find out: the winner, also the margin and the best moves, also the margin of every move."""
@@ -83,7 +83,7 @@ class Solver:
         progress: Callable[[Progress], None] | None = None,
         seconds: float | None = None,
     ):
-        """`megabytes` bounds the table (default: by the size of the board, 1024 at most up to 25 cells, 4096 beyond).
+        """`megabytes` bounds the table (default: by the size of the board, 512 at most up to 25 cells, 4096 beyond).
 
         `progress` hears about every finished move and, a few times a second, that the search is alive. `seconds`
         bounds each question; a `TimeoutError` then says so, and asking again continues from the table.
@@ -97,19 +97,16 @@ class Solver:
         self.width, self.height, self.cells = width, height, width * height
         self.progress, self.seconds = progress, seconds
         self.nodes = 0
-        self._images = make_images(width, height)
-        self._shapes = np.zeros(8, np.uint64)
-        self._table = make_table(default_megabytes(self.cells) if megabytes is None else megabytes)
-        self._rows, self._promises = make_rows(self.cells)
-        self._history = np.zeros((2, 128), np.int64)
-        self._counters = np.zeros(2, np.int64)
+        self._desk = make_desk(
+            width, height, default_megabytes(self.cells) if megabytes is None else megabytes
+        )
         self._began = time.perf_counter()
         self._done = self._total = 0
 
     @property
     def megabytes(self) -> float:
         """The size of the table."""
-        return self._table.nbytes / 2**20
+        return self._desk.table.nbytes / 2**20
 
     def outcome(self, cells: np.ndarray, player: int) -> int:
         """+1, 0 or -1 for the player to move: one or two null-window searches, far cheaper than the margin."""
@@ -224,33 +221,21 @@ class Solver:
             return (margin(position),)
         empty = np.uint64(empties(position, self.board))
         _, _, settled, _, shape, own = look_up(
-            position, empty, self.board, self._images, self._shapes, self._table
+            position, empty, self.board, self._desk.images, self._desk.shapes, self._desk.table
         )
         return settled, shape, own
 
     def _bound(self, position: Position, target: int) -> int:
         """`search`, in a thread if it takes long: Ctrl-C, the clock and the callback are never kept waiting."""
-        arguments = (
-            position,
-            target,
-            0,
-            self.board,
-            self._images,
-            self._shapes,
-            self._table,
-            self._rows,
-            self._promises,
-            self._history,
-            self._counters,
-        )
-        self._counters[:] = 0, QUICK
-        bound = search(*arguments)
-        self.nodes += int(self._counters[NODES])
+        counters = self._desk.counters
+        counters[:] = 0, QUICK
+        bound = search(position, target, 0, self.board, self._desk)
+        self.nodes += int(counters[NODES])
+        counters[:] = 0, np.iinfo(np.int64).max
         if bound != STOPPED:
             return bound
-        self._counters[:] = 0, np.iinfo(np.int64).max
         with ThreadPoolExecutor(1) as pool:
-            task = pool.submit(search, *arguments)
+            task = pool.submit(search, position, target, 0, self.board, self._desk)
             try:
                 while True:
                     try:
@@ -259,10 +244,10 @@ class Solver:
                         self._check_time()
                         self._report()
             finally:
-                self._counters[LIMIT] = -1
+                counters[LIMIT] = -1
                 wait([task])
-                self.nodes += int(self._counters[NODES])
-                self._counters[NODES] = 0
+                self.nodes += int(counters[NODES])
+                counters[NODES] = 0
 
     def _check_time(self) -> None:
         if self.seconds is not None and time.perf_counter() - self._began > self.seconds:
@@ -274,7 +259,7 @@ class Solver:
     def _report(self, moves: tuple[int, ...] = (), value: int | None = None) -> None:
         if self.progress is not None:
             seconds = time.perf_counter() - self._began
-            nodes = self.nodes + int(self._counters[NODES])
+            nodes = self.nodes + int(self._desk.counters[NODES])
             self.progress(Progress(self._done, self._total, nodes, seconds, moves, value))
 
 
@@ -284,7 +269,7 @@ def default_megabytes(cells: int) -> int:
         return 4
     if cells <= 20:
         return 128
-    return 1024 if cells <= 25 else 4096
+    return 512 if cells <= 25 else 4096
 
 
 def _typed(position: tuple[int, ...]) -> Position:

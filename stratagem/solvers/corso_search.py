@@ -4,6 +4,8 @@ A null-window negamax over `corso_table`. The margin of a finished game has the 
 so "not at least t" means "at most t - 2", and the other player's target after a move is 2 - t.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -20,7 +22,7 @@ from stratagem.solvers.corso_bits import (
     neighbours,
     place,
 )
-from stratagem.solvers.corso_table import look_up, store
+from stratagem.solvers.corso_table import look_up, make_images, make_table, store
 
 STOPPED = -1000
 """What a search returns when it ran into its limit."""
@@ -38,12 +40,37 @@ LEAST = -128
 """Below every margin."""
 
 
-def make_rows(cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """Room for the successors at every depth: uint64[depth, moves, 5] and their promise, int64[depth, moves].
+class Desk(NamedTuple):
+    """What a search works with: its table, and paper for the successors at every depth."""
 
-    A game lasts at most one turn a cell.
-    """
-    return np.zeros((cells + 1, cells, 5), np.uint64), np.zeros((cells + 1, cells), np.int64)
+    images: np.ndarray
+    """uint64[bytes, 256, 2 * G], see `make_images`."""
+    shapes: np.ndarray
+    """uint64[8]"""
+    table: np.ndarray
+    """uint64[slots * WAYS * 2], see `corso_table`."""
+    rows: np.ndarray
+    """uint64[depth, moves, 5]: four bitboards and an action."""
+    promises: np.ndarray
+    """int64[depth, moves]"""
+    history: np.ndarray
+    """int64[2, 128]: how often an action of either side proved its node, weighted by the empty cells."""
+    counters: np.ndarray
+    """int64[2], see `NODES` and `LIMIT`."""
+
+
+def make_desk(width: int, height: int, megabytes: float) -> Desk:
+    """A clean desk for a board, with a table of at most `megabytes`. A game lasts at most one turn a cell."""
+    cells = width * height
+    return Desk(
+        images=make_images(width, height),
+        shapes=np.zeros(8, np.uint64),
+        table=make_table(megabytes),
+        rows=np.zeros((cells + 1, cells, 5), np.uint64),
+        promises=np.zeros((cells + 1, cells), np.int64),
+        history=np.zeros((2, 128), np.int64),
+        counters=np.zeros(2, np.int64),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -139,66 +166,67 @@ def insert(rows, promises, row, child, action, value):
 
 
 @njit(cache=True, nogil=True)
-def search(position, target, ply, board, images, shapes, table, all_rows, all_promises, history, counters):
+def arrange(number, best, target, left, ply, board, desk):
+    """Put the successors in the order of their promise, and drop those that the table already answers.
+
+    Returns how many remain and the best margin the others are known to reach; at `target` there is no need to
+    search the rest.
+    """
+    rows, promises = desk.rows[ply], desk.promises[ply]
+    kept = 0
+    for row in range(number):
+        child, action = read(rows, row), rows[row, 4]
+        empty = empties(child, board)
+        if left >= PEEK:
+            known = look_up(child, empty, board, desk.images, desk.shapes, desk.table)
+            if known[0] >= 2 - target:
+                best = max(best, -known[0])
+                continue
+            if known[1] < 2 - target:
+                return kept, max(best, -known[1])
+        value = 4 * promise(child, empty, board)
+        value += np.int64(np.log2(desk.history[ply & 1, np.int64(action)] + 1.0))
+        insert(rows, promises, kept, child, action, value)
+        kept += 1
+    return kept, best
+
+
+@njit(cache=True, nogil=True)
+def search(position, target, ply, board, desk):
     """A bound on the margin of the player to move: at least `target` and true, or below it and not exceeded.
 
     If the result is at least `target`, so is the margin, and the result is a lower bound; otherwise it is an
-    upper bound. The game must not be over. `history` (int64[2, 128]) counts which actions proved a node.
+    upper bound. The game must not be over. Returns `STOPPED` when the limit is reached.
     """
+    counters, history = desk.counters, desk.history
     counters[NODES] += 1
     if counters[NODES] > counters[LIMIT]:
         return STOPPED
     before = counters[NODES]
     empty = empties(position, board)
-    low, high, settled, slot, shape, own = look_up(position, empty, board, images, shapes, table)
+    low, high, settled, slot, shape, own = look_up(
+        position, empty, board, desk.images, desk.shapes, desk.table
+    )
     if low >= target:
         return low
     if high < target:
         return high
-    rows, promises = all_rows[ply], all_promises[ply]
+    rows = desk.rows[ply]
     number, best = successors(position, empty, board, rows)
-    left = count(empty)
     if best < target:
-        kept = 0
-        for row in range(number):
-            child, action = read(rows, row), rows[row, 4]
-            child_empty = empties(child, board)
-            if left >= PEEK:
-                found = look_up(child, child_empty, board, images, shapes, table)
-                if found[0] >= 2 - target:
-                    best = max(best, -found[0])
-                    continue
-                if found[1] < 2 - target:
-                    best = max(best, -found[1])
-                    break
-            value = 4 * promise(child, child_empty, board)
-            value += np.int64(np.log2(history[ply & 1, np.int64(action)] + 1.0))
-            insert(rows, promises, kept, child, action, value)
-            kept += 1
+        number, best = arrange(number, best, target, count(empty), ply, board, desk)
         row = 0
-        while best < target and row < kept:
-            reply = search(
-                read(rows, row),
-                2 - target,
-                ply + 1,
-                board,
-                images,
-                shapes,
-                table,
-                all_rows,
-                all_promises,
-                history,
-                counters,
-            )
+        while best < target and row < number:
+            reply = search(read(rows, row), 2 - target, ply + 1, board, desk)
             if reply == STOPPED:
                 return STOPPED
             best = max(best, -reply)
             if best >= target:
-                history[ply & 1, np.int64(rows[row, 4])] += left * left
+                history[ply & 1, np.int64(rows[row, 4])] += count(empty) ** 2
             row += 1
     if best >= target:
         low = max(low, best)
     else:
         high = min(high, best)
-    store(table, slot, shape, own, low - settled, high - settled, counters[NODES] - before)
+    store(desk.table, slot, shape, own, low - settled, high - settled, counters[NODES] - before)
     return best
