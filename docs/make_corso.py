@@ -155,12 +155,12 @@ def render(facts: list[dict[str, Any]]) -> str:
     known = [fact for fact in facts if fact["value"] is not None]
     unknown = [fact for fact in facts if fact["value"] is None]
     megabytes = max((fact["megabytes"] for fact in facts), default=0)
-    parts = [INTRODUCTION.format(megabytes=f"{megabytes:,.0f}"), claims(facts), table(known)]
+    parts = [INTRODUCTION.format(megabytes=f"{megabytes:,.0f}"), claims(facts), findings(known), table(known)]
     if unknown:
         tried = ", ".join(f"{name(fact)} ({fact['seconds']:,.0f} s)" for fact in unknown)
         parts.append(f"Tried and not finished: {tried}.\n")
     parts.append(
-        "## First moves\n\nThe first player's margin after each first move. Equal boards are turned alike.\n"
+        "## First moves\n\nThe first player's margin after each first move; `?` was not searched to the end.\n"
     )
     parts += [grid_section(fact) for fact in known if fact["height"] > 1]
     return "\n".join(parts)
@@ -174,6 +174,33 @@ def claims(facts: list[dict[str, Any]]) -> str:
         if board in found:
             rows.append(f"| {name(found[board])} | {claim} | {summary(found[board])} |")
     return "\n".join(rows) + "\n"
+
+
+def findings(facts: list[dict[str, Any]]) -> str:
+    """What the table says, in words that are counted from it."""
+    odd = [fact for fact in facts if fact["width"] * fact["height"] % 2]
+    even = [fact for fact in facts if fact not in odd]
+    lines = [
+        f"- The first player wins {tally(odd, 1)} of {len(odd)} solved boards with an odd number of cells.",
+        f"- Of {len(even)} solved boards with an even number the first player wins {tally(even, 1)} and "
+        f"{tally(even, 0)} are drawn.",
+        f"- The second player wins {listed([fact for fact in facts if fact['value'] == -1])}.",
+    ]
+    same = [fact for fact in facts if len({*fact["margins"].values()}) == 1 and margin_grid(fact)]
+    lines.append(f"- All first moves are equally good on {listed(same)}.")
+    lost = [fact for fact in facts if fact["value"] == 1 and min(fact["margins"].values(), default=0) < 0]
+    lines.append(f"- A first move can throw a won game away on {listed(lost)}.")
+    return "## What was found\n\n" + "\n".join(lines) + "\n"
+
+
+def tally(facts: list[dict[str, Any]], value: int) -> int:
+    """How many boards have a value."""
+    return sum(fact["value"] == value for fact in facts)
+
+
+def listed(facts: list[dict[str, Any]]) -> str:
+    """The names of boards, or `none of them`."""
+    return ", ".join(map(name, facts)) or "none of them"
 
 
 def summary(fact: dict[str, Any]) -> str:
@@ -200,7 +227,7 @@ def table(facts: list[dict[str, Any]]) -> str:
         else:
             largest = max(map(max, grid))
             number = sum(row.count(largest) for row in grid)
-            margin, best = f"{largest:+d}", f"{number} of {fact['width'] * fact['height']}"
+            margin, best = signed(largest), f"{number} of {fact['width'] * fact['height']}"
             nodes, seconds = fact["nodes"], fact["seconds"]
         rows.append(
             f"| {name(fact)} | {RESULT[fact['value']]} | {margin} | {best} | {nodes:,} | {seconds:,.2f} |"
@@ -212,14 +239,20 @@ def grid_section(fact: dict[str, Any]) -> str:
     """The first-move margins of a board as a picture; `?` where one is not known."""
     width, height = fact["width"], fact["height"]
     orbits = [int(orbit.min()) for orbit in symmetries(width, height).T]
-    texts = [f"{fact['margins'][str(o)]:+d}" if str(o) in fact["margins"] else "?" for o in orbits]
+    texts = [signed(fact["margins"][str(o)]) if str(o) in fact["margins"] else "?" for o in orbits]
     lines = [
         " ".join(f"{text:>3}" for text in texts[row * width : (row + 1) * width]) for row in range(height)
     ]
     return f"**{name(fact)}**: {summary(fact)}\n\n```\n" + "\n".join(lines) + "\n```\n"
 
 
+def signed(margin: int) -> str:
+    """`+2`, `0` or `-1`."""
+    return f"{margin:+d}" if margin else "0"
+
+
 def name(fact: dict[str, Any]) -> str:
+    """`5×5`."""
     return f"{fact['width']}×{fact['height']}"
 
 
