@@ -78,7 +78,7 @@ def test_a_full_disk_keeps_the_finished_layers_and_the_next_run_goes_on(tmp_path
 
     with monkeypatch.context() as patch:
         patch.setattr(dice_table.Growing, "append", fill_up)
-        with pytest.raises(StratagemError, match="no space left.*finished layers are kept"):
+        with pytest.raises(StratagemError, match=r"no space left.*finished layers are kept"):
             solve(SMALL, folder=tmp_path)
     reports = []
     assert solve(SMALL, folder=tmp_path, progress=reports.append).start_equity == value

@@ -134,8 +134,6 @@ class Family:
     """Points in the face categories that earn `upper_bonus`."""
     upper_bonus: int = 0
     """The bonus itself; 0 switches it off."""
-    seats: int = 2
-    """Players; the rules of a turn do not depend on it, so it is no part of the hash."""
 
     def __post_init__(self) -> None:
         names = [category.name for category in self.categories]
@@ -147,9 +145,7 @@ class Family:
     @cached_property
     def ruleset(self) -> str:
         """Sixteen hex digits that change when, and only when, the rules do."""
-        rules: dict[str, Any] = {
-            key: value for key, value in asdict(self).items() if key not in ("name", "seats")
-        }
+        rules: dict[str, Any] = {key: value for key, value in asdict(self).items() if key != "name"}
         rules["version"] = RULES_VERSION
         return hashlib.sha256(json.dumps(rules, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -180,7 +176,7 @@ def _upper(faces: int = 6) -> tuple[Category, ...]:
 LOW, HIGH = (1, 2, 3, 4, 5), (2, 3, 4, 5, 6)
 
 
-def generala(first_roll_bonus: bool = False, seats: int = 2) -> Family:
+def generala(first_roll_bonus: bool = False) -> Family:
     """Vanilla Generala, or the variant that pays 5 more for three combinations made on the first roll."""
     extra = 5 if first_roll_bonus else 0
     special = (
@@ -189,10 +185,10 @@ def generala(first_roll_bonus: bool = False, seats: int = 2) -> Family:
         Category("four_of_a_kind", "equal", 4, points=40, first_roll=extra),
         Category("generala", "equal", 5, points=50),
     )
-    return Family("generala", _upper() + special, seats=seats)
+    return Family("generala", _upper() + special)
 
 
-def yacht(seats: int = 2) -> Family:
+def yacht() -> Family:
     special = (
         Category("full_house", "full_house"),
         Category("four_of_a_kind", "equal", 4),
@@ -201,10 +197,10 @@ def yacht(seats: int = 2) -> Family:
         Category("choice", "any"),
         Category("yacht", "equal", 5, points=50),
     )
-    return Family("yacht", _upper() + special, seats=seats)
+    return Family("yacht", _upper() + special)
 
 
-def crag(seats: int = 2) -> Family:
+def crag() -> Family:
     special = (
         Category("odd_straight", "runs", runs=((1, 3, 5),), points=20),
         Category("even_straight", "runs", runs=((2, 4, 6),), points=20),
@@ -214,10 +210,10 @@ def crag(seats: int = 2) -> Family:
         Category("thirteen", "total", 13, points=26),
         Category("crag", "pair_total", 13, points=50),
     )
-    return Family("crag", _upper() + special, dice=3, rolls=2, seats=seats)
+    return Family("crag", _upper() + special, dice=3, rolls=2)
 
 
-def yatzy(upper_bonus: bool = True, pairs_alike: bool = False, seats: int = 2) -> Family:
+def yatzy(upper_bonus: bool = True, pairs_alike: bool = False) -> Family:
     """Yatzy; the upper bonus of 50 at 63 is off in the two-player solution.
 
     With `pairs_alike` four equal dice count as two pairs, which is how Heled counts positions.
@@ -234,9 +230,7 @@ def yatzy(upper_bonus: bool = True, pairs_alike: bool = False, seats: int = 2) -
         Category("yatzy", "equal", 5, points=50),
     )
     bonus = 50 if upper_bonus else 0
-    return Family(
-        "yatzy", _upper() + special, upper_target=63 if bonus else 0, upper_bonus=bonus, seats=seats
-    )
+    return Family("yatzy", _upper() + special, upper_target=63 if bonus else 0, upper_bonus=bonus)
 
 
 FAMILIES: dict[str, Callable[..., Family]] = {
