@@ -162,7 +162,7 @@ def render(facts: list[dict[str, Any]]) -> str:
     parts.append(
         "## First moves\n\nThe first player's margin after each first move; `?` was not searched to the end.\n"
     )
-    parts += [grid_section(fact) for fact in known if fact["height"] > 1]
+    parts += [grid_section(fact) for fact in known if fact["margins"]]
     return "\n".join(parts)
 
 

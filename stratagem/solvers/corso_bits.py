@@ -6,7 +6,8 @@ A position is four bitboards seen by the player to move:
 
 Every move hands the position to the other player, so the two halves of each pair change places. Colour
 inversion therefore costs nothing: a position and its inverse with the other player to move are the same four
-numbers. Everything here is compiled by numba, and `cache=True` keeps the machine code for the next start.
+numbers. Everything here is compiled by numba, and `cache=True` keeps the machine code for the next start. (The
+cache of a file that imports this one does not notice a change here: touch it, or delete `__pycache__`.)
 """
 
 from typing import Any, NamedTuple

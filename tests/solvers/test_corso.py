@@ -1,8 +1,11 @@
 """The exact solver against a brute force written straight from the rules, which shares no code with it."""
 
+import json
 import os
+import runpy
 import signal
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from stratagem.solvers.corso import PerfectCorso, Solver, first_moves, solve
 from stratagem.solvers.corso_bits import Position, image, make_board, pack, play, symmetries, unpack
 
 LETTERS = ".AaBb"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def board(picture):
@@ -215,6 +219,20 @@ def test_the_first_player_wins_5x5_by_one():
     after = np.zeros(25, np.int8)
     after[12] = 1
     assert Solver(5, 5).margin(after, 1) == -1
+
+
+def test_small_boards_have_the_first_moves_of_the_facts_file():
+    for fact in json.loads((DOCS / "corso.json").read_text()):
+        if fact["width"] * fact["height"] <= 15:
+            solution, table = first_moves(fact["width"], fact["height"])
+            assert solution.outcome == fact["value"]
+            assert {cell: table.ravel()[int(cell)] for cell in fact["margins"]} == fact["margins"]
+
+
+def test_the_facts_page_is_drawn_from_the_facts_file():
+    script = runpy.run_path(str(DOCS / "make_corso.py"))
+    facts = json.loads((DOCS / "corso.json").read_text())
+    assert (DOCS / "corso.md").read_text() == script["render"](facts)
 
 
 def test_a_finished_game_has_a_margin_and_no_moves():
