@@ -47,8 +47,9 @@ def main(words: list[str] | None = None) -> int:
         sys.stderr.close()  # the reader went away; nothing is left to say
         return 0
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
-            return complain(f"{error.filename or 'a file'} could not be written: {error.strerror}", 2)
+        if error.filename or error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            where = f"{error.filename}: " if error.filename else "a file could not be written: "
+            return complain(f"{where}{error.strerror}; make room or choose another place and run it again", 2)
         raise
 
 

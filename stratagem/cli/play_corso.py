@@ -93,10 +93,10 @@ class CorsoApp(App[None]):
     TITLE = "Corso"
     CSS = """
     Screen { align: center middle; }
-    #column { width: auto; height: auto; }
+    #column { width: 68; height: auto; }
     BoardView { width: auto; height: auto; }
-    #scores { width: auto; height: auto; margin-bottom: 1; }
-    #status { width: 64; height: 3; margin-top: 1; text-align: center; }
+    #scores { width: 68; height: auto; margin-bottom: 1; text-align: center; }
+    #status { width: 68; height: 3; margin-top: 1; text-align: center; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "go(-1, 0)", "move", show=False),
@@ -132,7 +132,8 @@ class CorsoApp(App[None]):
         yield Header()
         with Center(), Vertical(id="column"):
             yield Static(id="scores")
-            yield BoardView(self)
+            with Center():
+                yield BoardView(self)
             yield Static(id="status")
         yield Footer()
 
