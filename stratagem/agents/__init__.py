@@ -5,6 +5,8 @@ from stratagem.core.errors import UnknownName
 from stratagem.core.game import Game
 from stratagem.core.registry import Registry, Row, split_choice
 
+DICE = ("generala", "yacht", "crag", "yatzy")
+
 AGENTS: Registry[Agent] = Registry(
     "agent",
     [
@@ -27,6 +29,19 @@ AGENTS: Registry[Agent] = Registry(
             "never gives anything away, on boards that can be solved",
             games=("corso",),
         ),
+        Row(
+            "malina",
+            "stratagem.agents.dice:Malina",
+            "perfect, from the solved table",
+            games=("generala", "yacht"),
+        ),
+        Row(
+            "maximus", "stratagem.agents.dice:Maximus", "the most points, on average, for itself", games=DICE
+        ),
+        Row("mindful", "stratagem.agents.dice:Mindful", "as if all others maximised their score", games=DICE),
+        Row("joe", "stratagem.agents.dice:Joe", "goes for the nearest pattern", games=DICE),
+        Row("standing-greedy", "stratagem.agents.dice:StandingGreedy", "scores most at once", games=DICE),
+        Row("standing-random", "stratagem.agents.dice:StandingRandom", "scores anything at once", games=DICE),
     ],
 )
 

@@ -18,6 +18,27 @@ GAMES: Registry[Game] = Registry(
                 "four-players": {"width": 7, "height": 5, "players": 4},
             },
         ),
+        Row(
+            name="generala",
+            where="stratagem.games.dice.rules:Generala",
+            summary="five dice, ten combinations; solved",
+            variants={"three-players": {"first_roll_bonus": True, "players": 3}},
+        ),
+        Row(
+            name="yacht",
+            where="stratagem.games.dice.rules:Yacht",
+            summary="five dice, twelve combinations",
+        ),
+        Row(
+            name="crag",
+            where="stratagem.games.dice.rules:Crag",
+            summary="three dice, thirteen combinations, one re-roll",
+        ),
+        Row(
+            name="yatzy",
+            where="stratagem.games.dice.rules:Yatzy",
+            summary="five dice, fifteen combinations, a bonus for the upper ones",
+        ),
     ],
 )
 

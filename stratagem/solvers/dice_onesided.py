@@ -197,6 +197,7 @@ def _distribute(distribution, category, keep, points, more, ways):
 
 def distributions(strategy: Partisan) -> np.ndarray:
     """float64[sets, scores]: the chance of each total that the open categories will still bring."""
+    refuse_bonus(strategy.family, "the score distribution")
     rules = turn(strategy.family)
     total = int(rules.points.max(axis=(0, 2)).sum())
     answer = np.zeros((1 << len(strategy.family.categories), total + 1))

@@ -16,7 +16,7 @@ import numpy as np
 
 from stratagem.games.dice.family import Category, Dice, Family
 from stratagem.games.dice.keeps import keeps, scores
-from stratagem.solvers.dice_onesided import UNIFORM, Partisan, maximus, refuse_bonus
+from stratagem.solvers.dice_onesided import UNIFORM, Partisan, maximus
 
 
 @lru_cache
@@ -70,7 +70,6 @@ def _targets(family: Family) -> dict[Category, list[int]]:
 
 def joe(family: Family) -> Partisan:
     """Goes for the nearest combination."""
-    refuse_bonus(family, "a table of decisions")
     k = keeps(family.dice, family.faces)
     points = scores(family)
     kept = np.empty((len(family.categories), len(k.rolls)), np.int64)
@@ -83,17 +82,19 @@ def joe(family: Family) -> Partisan:
             if distance[c, r] == 0:
                 kept[c, r] = k.partial + r
     sets = 1 << len(family.categories)
-    category_table = np.zeros((2, sets, len(k.rolls)), np.int8)
-    keep_table = np.zeros((family.rolls - 1, sets, len(k.rolls)), np.int16)
-    order = np.arange(len(family.categories))[::-1]  # later on the sheet is worth more
-    for mask in range(1, sets):
-        open_ = [c for c in order if mask >> c & 1]
-        for r in range(len(k.rolls)):
-            nearest = min(open_, key=lambda c: distance[c, r])
-            keep_table[:, mask, r] = kept[nearest, r]
-            scoring = [c for c in open_ if points[c, r] > 0]
-            category_table[:, mask, r] = min(scoring, key=lambda c: distance[c, r]) if scoring else open_[0]
-    return Partisan(family, "joe", category_table, keep_table)
+    shape = (sets, len(k.rolls))
+    going_for, scoring = np.zeros(shape, np.int8), np.zeros(shape, np.int8)
+    nearest, nearest_scoring = np.full(shape, 99), np.full(shape, 99)
+    for c in reversed(range(len(family.categories))):  # the lowest on the sheet goes first, and so wins ties
+        is_open = (np.arange(sets) >> c & 1).astype(bool)[:, None]
+        nearer = is_open & (distance[c] < nearest)
+        going_for[nearer], nearest = c, np.where(nearer, distance[c], nearest)
+        # A category that brings nothing is only waived for want of another.
+        far = np.where(points[c] > 0, distance[c], 50)
+        nearer = is_open & (far < nearest_scoring)
+        scoring[nearer], nearest_scoring = c, np.where(nearer, far, nearest_scoring)
+    keep = kept[going_for, np.arange(len(k.rolls))].astype(np.int16)
+    return Partisan(family, "joe", np.stack([scoring] * 2), np.stack([keep] * (family.rolls - 1)))
 
 
 def _stand(family: Family, name: str, category: np.ndarray) -> Partisan:
@@ -106,7 +107,6 @@ def _stand(family: Family, name: str, category: np.ndarray) -> Partisan:
 
 def greedy(family: Family) -> Partisan:
     """Scores the first roll where it brings most."""
-    refuse_bonus(family, "a table of decisions")
     sets = 1 << len(family.categories)
     open_ = (np.arange(sets)[:, None] >> np.arange(len(family.categories)) & 1).astype(bool)
     category = []
@@ -121,6 +121,5 @@ def greedy(family: Family) -> Partisan:
 
 def anything(family: Family) -> Partisan:
     """Scores the first roll anywhere."""
-    refuse_bonus(family, "a table of decisions")
     shape = (2, 1 << len(family.categories), len(keeps(family.dice, family.faces).rolls))
     return _stand(family, "standing-random", np.full(shape, UNIFORM, np.int8))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 PLAIN, MOUNTAIN, CASTLE, GENERAL = range(4)
 NEUTRAL = 0  # an owner is 0 for nobody, else the seat plus one
@@ -54,8 +54,18 @@ def army_of(word: Array, clock: Array) -> Array:
 
 def growth(kind: Array, owner: Array, clock: Array) -> Array:
     """What an idle cell has gained since turn 0 under its present owner."""
-    each = clock // TICK + jnp.where(kind >= CASTLE, clock // SPROUT, 0)
+    each = ticks(clock) + jnp.where(kind >= CASTLE, sprouts(clock), 0)
     return jnp.where(owner != NEUTRAL, each, 0)
+
+
+def ticks(clock: Array) -> Array:
+    """How often all land has grown."""
+    return lax.div(clock, jnp.full_like(clock, TICK))
+
+
+def sprouts(clock: Array) -> Array:
+    """How often generals and castles have grown."""
+    return lax.div(clock, jnp.full_like(clock, SPROUT))
 
 
 def clock_of(state: State) -> Array:
@@ -75,7 +85,7 @@ def decided(state: State) -> Array:
 def totals(state: State) -> Array:
     """int32[P]: army in all, before the winner takes over."""
     clock = clock_of(state)
-    return state.base + state.land * (clock // TICK) + state.sites * (clock // SPROUT)
+    return state.base + state.land * ticks(clock) + state.sites * sprouts(clock)
 
 
 def standing(state: State) -> tuple[Array, Array]:
@@ -106,18 +116,18 @@ def new_state(kind: Array, owner: Array, army: Array, turn: Array, winner: Array
     sites = (mine & (kind >= CASTLE)).sum(axis=1, dtype=jnp.int32)
     total = jnp.where(mine, army, 0).sum(axis=1, dtype=jnp.int32)
     generals = jnp.argmax(mine & (kind == GENERAL), axis=1).astype(jnp.int32)
-    base = total - land * (clock // TICK) - sites * (clock // SPROUT)
+    base = total - land * ticks(clock) - sites * sprouts(clock)
     return State(cells, turn, winner, generals, land, sites, base)
 
 
 # Sets of cells in bits, one row of the board a word, column c in bit c: boards are at most 32 wide.
 
 
-def rows_of_bits(cells: Array) -> Array:
-    """uint32[H, …] from bool[H, W, …]."""
+def rows_of_bits(cells: Array, axis: int = 1) -> Array:
+    """uint32[H, …] from bool[H, W, …]; `axis` is that of the columns."""
     rows = jnp.zeros((), jnp.uint32)
-    for column in range(cells.shape[1]):
-        rows = rows | (cells[:, column].astype(jnp.uint32) << column)
+    for column in range(cells.shape[axis]):
+        rows = rows | (lax.index_in_dim(cells, column, axis, keepdims=False).astype(jnp.uint32) << column)
     return rows
 
 

@@ -11,7 +11,7 @@ from jax import Array
 from stratagem.core.errors import BadOption
 from stratagem.core.game import GameSpec
 from stratagem.games.generals import maps, rules, text
-from stratagem.games.generals.board import CAPPED, NOBODY, SPROUT, TICK, State, decided
+from stratagem.games.generals.board import CAPPED, NOBODY, SPROUT, TICK, State, decided, owners
 from stratagem.games.generals.rules import Outcome, Turn, View
 from stratagem.games.generals.variants import buildable, with_build, with_deathtouch
 
@@ -123,8 +123,8 @@ class Generals:
         return jnp.full(2, ~self.done(state))
 
     def legal(self, state: State) -> Array:
-        ways = rules.directions(state, self.shape)
-        actions = rules.spread_actions(ways, state, self.shape)  # bool[P, H, W, 9]
+        chosen = rules.choices(state, rules.exits(state, self.shape), self.shape)
+        actions = rules.spread_actions(chosen)  # bool[P, H, W, 9]
         if self.build:
             here = buildable(state, self.shape).reshape(2, *self.shape, 1)
             actions = jnp.concatenate([actions, here], axis=3)
@@ -145,7 +145,8 @@ class Generals:
         return state.winner == CAPPED
 
     def view(self, state: State, seat: Array) -> View:
-        return rules.view_of(state, seat, self.shape, self.army_type)
+        visible = rules.seen_from(owners(state).reshape(self.shape) == seat + 1)
+        return rules.view_of(state, visible, seat, self.shape, self.army_type)
 
     # Text and drawings.
 

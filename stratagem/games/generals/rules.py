@@ -5,9 +5,8 @@ the source and the target of either seat.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -19,23 +18,16 @@ from stratagem.games.generals.board import (
     MOUNTAIN,
     NEUTRAL,
     NOBODY,
-    SPROUT,
-    TICK,
     State,
-    above,
-    and_around,
     army_of,
-    below,
-    cells_of_bits,
     clock_of,
     kind_of,
-    left,
     owner_of,
     owners,
     pack,
-    right,
-    rows_of_bits,
+    sprouts,
     standing,
+    ticks,
 )
 
 UP, DOWN, LEFT, RIGHT = range(4)
@@ -79,90 +71,100 @@ Turn = Callable[[State, Array], Outcome]  # (state, actions int32[P]) -> Outcome
 def decode(action: Array, shape: tuple[int, int], per_cell: int) -> Move:
     """What an action index asks for; whatever is not a move on the board is a pass."""
     height, width = shape
-    known = (action >= 0) & (action < height * width * per_cell)
-    action = jnp.where(known, action, 0)
-    source, k = action // per_cell, action % per_cell
+    index = action.astype(jnp.uint32)  # so that a negative one is out of range, and division is quick
+    known = index < height * width * per_cell
+    index = jnp.where(known, index, 0)
+    cell, k = _divmod(index, per_cell)
+    row, column = _divmod(cell, width)
     direction = k & 3
-    row, column = source // width, source % width
-    step = jnp.where(direction == UP, -width, jnp.where(direction == DOWN, width, 2 * direction - 5))
-    inside = jnp.where(
-        direction < LEFT,
-        jnp.where(direction == UP, row > 0, row < height - 1),
-        jnp.where(direction == LEFT, column > 0, column < width - 1),
-    )
-    given = known & (k < PASS) & inside
+    sideways, onward = direction >> 1 == 1, direction & 1 == 1
+    at = jnp.where(sideways, column, row)
+    last = jnp.where(sideways, jnp.uint32(width - 1), jnp.uint32(height - 1))
+    given = known & (k < PASS) & (at != jnp.where(onward, last, 0))
+    step = jnp.where(sideways, 1, width) * jnp.where(onward, 1, -1)
+    source = cell.astype(jnp.int32)
     return Move(source, jnp.where(given, source + step, source), k >= HALF, given)
+
+
+def _divmod(number: Array, by: int) -> tuple[Array, Array]:
+    quotient = lax.div(number, jnp.full_like(number, by))
+    return quotient, number - quotient * by
 
 
 def play_moves(state: State, actions: Array, shape: tuple[int, int], per_cell: int = 9) -> Outcome:
     """Both moves, one after the other. `turn`, `winner` and growth are left to `close`."""
     clock = clock_of(state)
-    moves = decode(actions, shape, per_cell)
-    words = look_up(state.cells, jnp.stack([moves.source, moves.target]))  # int32[2, P]
-    sources, targets = words[0], words[1]
-    seats = jnp.arange(2).reshape(2, *[1] * (actions.ndim - 1))
+    move = [decode(actions[seat], shape, per_cell) for seat in range(2)]
+    places = rows(move[0].source, move[0].target, move[1].source, move[1].target)
+    words = look_up(state.cells, places)
+    running = state.winner == NOBODY
 
     # Who goes first only matters when both move. The one that chases, then the one that reinforces, then the
     # smaller army, then seat 0.
-    chases = jnp.stack([moves.target[0] == moves.source[1], moves.target[1] == moves.source[0]])
-    reinforces = owner_of(targets) == seats + 1
-    army = army_of(sources, clock)
-    second_leads = jnp.where(
+    chases = move[0].target == move[1].source, move[1].target == move[0].source
+    reinforces = owner_of(words[1]) == 1, owner_of(words[3]) == 2
+    smaller = army_of(words[2], clock) < army_of(words[0], clock)
+    swapped = jnp.where(
         chases[0] != chases[1],
         chases[1],
-        jnp.where(reinforces[0] != reinforces[1], reinforces[1], army[1] < army[0]),
+        jnp.where(reinforces[0] != reinforces[1], reinforces[1], smaller),
     )
 
-    def in_order(pair: Array) -> tuple[Array, Array]:
-        return jnp.where(second_leads, pair[1], pair[0]), jnp.where(second_leads, pair[0], pair[1])
+    def in_order(of_0: Array, of_1: Array) -> tuple[Array, Array]:
+        return jnp.where(swapped, of_1, of_0), jnp.where(swapped, of_0, of_1)
 
-    source, target = in_order(moves.source), in_order(moves.target)
-    half, given = in_order(moves.half), in_order(moves.given)
-    enemy_general = in_order(jnp.stack([state.generals[1], state.generals[0]]))
-    source_word, target_word = in_order(sources), in_order(targets)
-    seat = jnp.where(second_leads, 1, 0), jnp.where(second_leads, 0, 1)
+    source, target = in_order(places[0], places[2]), in_order(places[1], places[3])
+    source_word, target_word = in_order(words[0], words[2]), in_order(words[1], words[3])
+    half = in_order(move[0].half, move[1].half)
+    given = in_order(move[0].given & running, move[1].given & running)
+    seat = in_order(jnp.int32(0), jnp.int32(1))
 
-    running = state.winner == NOBODY
-    first = apply(source_word[0], target_word[0], seat[0], half[0], given[0] & running, clock)
+    first = apply(source_word[0], target_word[0], seat[0], half[0], given[0], clock)
     # The second move is judged on the board that the first one left.
     late_source = jnp.where(source[1] == target[0], first.target, source_word[1])
     late_source = jnp.where(source[1] == source[0], first.source, late_source)
     late_target = jnp.where(target[1] == target[0], first.target, target_word[1])
     late_target = jnp.where(target[1] == source[0], first.source, late_target)
-    second = apply(late_source, late_target, seat[1], half[1], given[1] & running, clock)
+    second = apply(late_source, late_target, seat[1], half[1], given[1], clock)
 
-    # The four cells need not be four: each is written as the last move left it.
+    # The four cells need not be four: each is written as the last move left it. A pass has one cell, unchanged.
     def at_last(cell: Array, word: Array) -> Array:
         word = jnp.where(cell == source[1], second.source, word)
-        return jnp.where((cell == target[1]) & (target[1] != source[1]), second.target, word)
+        return jnp.where((cell == target[1]) & given[1], second.target, word)
 
-    places = jnp.stack([source[0], target[0], source[1], target[1]])
-    after = jnp.stack(
-        [
-            at_last(source[0], first.source),
-            at_last(target[0], jnp.where(target[0] == source[0], first.source, first.target)),
-            second.source,
-            jnp.where(target[1] == source[1], second.source, second.target),
-        ]
-    )
+    first_target = jnp.where(given[0], first.target, first.source)
+    second_target = jnp.where(given[1], second.target, second.source)
+    after = at_last(source[0], first.source), at_last(target[0], first_target), second.source, second_target
+    cells = put(state.cells, rows(source[0], target[0], source[1], target[1]), rows(*after))
 
     def by_seat(of_first: Array, of_second: Array) -> Array:
-        return jnp.stack(
-            [jnp.where(second_leads, of_second, of_first), jnp.where(second_leads, of_first, of_second)]
-        )
+        return rows(*in_order(of_first, of_second))
 
     land_won = by_seat(first.won - second.lost, second.won - first.lost)
     sites_won = by_seat(first.won_site - second.lost_site, second.won_site - first.lost_site)
     died = by_seat(first.spent + second.killed, second.spent + first.killed)
-    land, sites = state.land + land_won, state.sites + sites_won
-    # A cell that changes hands brings its stored army, not its growth.
-    base = state.base - died - land_won * (clock // TICK) - sites_won * (clock // SPROUT)
+    enemy_general = in_order(state.generals[1], state.generals[0])
     touched = by_seat(
         first.moved & (target[0] == enemy_general[0]), second.moved & (target[1] == enemy_general[1])
     )
     taken = touched & by_seat(first.won > 0, second.won > 0)
-    moved = state._replace(cells=put(state.cells, places, after), land=land, sites=sites, base=base)
+    moved = state._replace(
+        cells=cells,
+        land=state.land + land_won,
+        sites=state.sites + sites_won,
+        # A cell that changes hands brings its stored army, not its growth.
+        base=state.base - died - land_won * ticks(clock) - sites_won * sprouts(clock),
+    )
     return Outcome(moved, taken, touched)
+
+
+def rows(*parts: Array) -> Array:
+    """The parts stacked, as a choice by row: compilers vectorise that, and do not vectorise a concatenation."""
+    number = np.arange(len(parts)).reshape(-1, *[1] * parts[0].ndim)
+    stacked = parts[-1]
+    for row, part in enumerate(parts[:-1]):
+        stacked = jnp.where(number == row, part, stacked)
+    return stacked
 
 
 class Applied(NamedTuple):
@@ -185,7 +187,7 @@ def apply(source: Array, target: Array, seat: Array, half: Array, given: Array, 
     standing_army, defenders = army_of(source, clock), army_of(target, clock)
     kind, owner = kind_of(target), owner_of(target)
     moved = given & (owner_of(source) == me) & (standing_army >= 2) & (kind != MOUNTAIN)
-    units = jnp.where(moved, jnp.where(half, standing_army // 2, standing_army - 1), 0)
+    units = jnp.where(moved, jnp.where(half, standing_army >> 1, standing_army - 1), 0)
     own = owner == me
     won = moved & ~own & (units > defenders)
     fallen = jnp.where(own, 0, jnp.minimum(units, defenders))
@@ -232,12 +234,6 @@ def put(cells: Array, places: Array, words: Array) -> Array:
     """The cells with K words written; places that coincide hold the same word."""
     if cells.ndim == 1:
         return cells.at[places].set(words, mode="promise_in_bounds")
-    if jax.default_backend() == "cpu":
-        # XLA writes scattered words one at a time on a CPU; comparing every cell's index is faster there.
-        index = np.arange(cells.shape[0]).reshape(-1, *[1] * (cells.ndim - 1))
-        for place, word in zip(places, words, strict=True):
-            cells = jnp.where(index == place, word, cells)
-        return cells
     flat = cells.reshape(-1).at[_flat(cells, places)].set(words, mode="promise_in_bounds")
     return flat.reshape(cells.shape)
 
@@ -250,70 +246,79 @@ def _flat(cells: Array, places: Array) -> Array:
 # What a seat may do.
 
 
-def directions(state: State, shape: tuple[int, int]) -> Array:
-    """uint32[P, 4, H, …]: in bits, the cells from which each seat can move up, down, left, right."""
-    cells = state.cells.reshape(*shape, *state.cells.shape[1:])
-    owner, army = owner_of(cells), army_of(cells, clock_of(state))
-    strong = army >= 2
-    open_ground = rows_of_bits(kind_of(cells) != MOUNTAIN)
-    ways = jnp.stack([above(open_ground), below(open_ground), left(open_ground), right(open_ground)])
-    able = jnp.stack([rows_of_bits((owner == seat + 1) & strong) for seat in range(2)])
-    return jnp.where(state.winner == NOBODY, able[:, None] & ways[None], 0)
+def exits(state: State, shape: tuple[int, int]) -> Array:
+    """uint8[H, W, …]: bits 0–3 say whether the way up, down, left, right is open. It never changes in a game."""
+    ground = kind_of(state.cells).reshape(*shape, *state.cells.shape[1:]) != MOUNTAIN
+    up, down, left, right = (shifted(ground, way).astype(jnp.uint8) << way for way in range(4))
+    return up | down | left | right
 
 
-def spread_actions(ways: Array, state: State, shape: tuple[int, int]) -> Array:
-    """bool[P, H, W, 9, …] from `directions`: the legal mask with its parts apart."""
-    width = shape[1]
-    rows, columns = np.arange(shape[0]), np.arange(width)
-    on_board = [1] * (ways.ndim - 3)
-    here = (rows[:, None] * width + columns).reshape(1, *shape, *on_board)
-    rests = (here == state.generals[:, None, None]) & (state.winner == NOBODY)
-    shifts = columns.astype(np.uint32).reshape(1, 1, width, 1, *on_board)
-    moves = (jnp.moveaxis(ways, 1, 2)[:, :, None] >> shifts) & 1 == 1  # [P, H, W, 4, …]
-    return jnp.concatenate([moves, moves, rests[:, :, :, None]], axis=3)
+def choices(state: State, ways_out: Array, shape: tuple[int, int]) -> Array:
+    """uint8[P, H, W, …] from `exits`: bits 0–3 say where a seat can move from a cell, bit 4 that it may pass.
 
-
-def draw_action(ways: Array, state: State, seat: int, bits: Array, shape: tuple[int, int]) -> Array:
-    """int32: a legal action of a seat, each as likely as the others, from uint32 random `bits`.
-
-    Counts in rows of bits instead of running through the mask: a row, then one of its words, then its n-th bit.
-    The n-th of 2 · moves + 1 actions is taken; the bias of reducing 32 random bits to so few is below 1e-5.
+    Everything that the legal mask holds, in a ninth of its size.
     """
-    height, width = shape
-    mine = ways[seat]  # uint32[4, H, …]
-    counts = lax.population_count(mine).astype(jnp.int32)
-    in_row = counts.sum(axis=0)
-    moves = in_row.sum(axis=0)
+    cells = state.cells.reshape(*shape, *state.cells.shape[1:])
+    able = (army_of(cells, clock_of(state)) >= 2) & (state.winner == NOBODY)
+    here = np.arange(shape[0] * shape[1]).reshape(*shape, *[1] * (cells.ndim - 2))
+
+    def of_seat(seat: int) -> Array:
+        moves = jnp.where((owner_of(cells) == seat + 1) & able, ways_out, 0)
+        rests = (here == state.generals[seat]) & (state.winner == NOBODY)
+        return moves | (rests.astype(jnp.uint8) << 4)
+
+    return rows(of_seat(0), of_seat(1))
+
+
+def shifted(cells: Array, way: int) -> Array:
+    """bool[H, W, …]: what stands one step in that direction; false beyond the edge."""
+    axis = way >> 1
+    size = cells.shape[axis]
+    edge = jnp.zeros_like(lax.slice_in_dim(cells, 0, 1, axis=axis))
+    if way & 1:  # down or right
+        return jnp.concatenate([lax.slice_in_dim(cells, 1, size, axis=axis), edge], axis=axis)
+    return jnp.concatenate([edge, lax.slice_in_dim(cells, 0, size - 1, axis=axis)], axis=axis)
+
+
+def spread_actions(chosen: Array) -> Array:
+    """bool[P, H, W, 9, …] from `choices`: the legal mask."""
+    lanes = [1] * (chosen.ndim - 3)
+    places = np.array([0, 1, 2, 3, 0, 1, 2, 3, 4], np.uint8).reshape(1, 1, 1, 9, *lanes)
+    return (chosen[:, :, :, None] >> places) & 1 == 1
+
+
+def draw_action(ways: Array, resting_place: Array, bits: Array, width: int) -> Array:
+    """int32: one legal action, each as likely as the others, from uint32 random `bits`.
+
+    `ways` is uint32[4, H, …]: in rows of bits, the cells from which the seat can move in each direction. Counts them
+    instead of running through a mask: a row, then a direction, then the n-th bit. One of 2 · moves + 1 actions is
+    taken; the bias of reducing 32 random bits to so few is below 1e-5.
+    """
+    height = ways.shape[1]
+    counts = lax.population_count(ways).astype(jnp.int32)  # [4, H, …]
+    in_row = [counts[:, row].sum(axis=0) for row in range(height)]
+    moves = sum(in_row[1:], in_row[0])
     ticket = lax.rem(bits, (2 * moves + 1).astype(jnp.uint32)).astype(jnp.int32)
     half, rank = ticket & 1, ticket >> 1
     resting = rank >= moves
     row, skipped, before = jnp.zeros_like(rank), jnp.zeros_like(rank), jnp.zeros_like(rank)
-    for number in range(height):
-        before_next = before + in_row[number]
-        passed = before_next <= rank
-        row = row + passed
-        skipped = jnp.where(passed, before_next, skipped)
-        before = before_next
-    row = jnp.minimum(row, height - 1)
-    words = look_up_rows(mine, row)  # uint32[4, …]
+    words = [ways[way, 0] for way in range(4)]
+    for number in range(height - 1):
+        before = before + in_row[number]
+        passed = before <= rank
+        row = jnp.where(passed, number + 1, row)
+        skipped = jnp.where(passed, before, skipped)
+        words = [jnp.where(passed, ways[way, number + 1], words[way]) for way in range(4)]
     rank = rank - skipped
     direction, word = jnp.zeros_like(rank), words[0]
-    for number in range(3):
-        count = lax.population_count(words[number]).astype(jnp.int32)
-        passed = (direction == number) & (rank >= count)
+    for way in range(3):
+        count = lax.population_count(words[way]).astype(jnp.int32)
+        passed = (direction == way) & (rank >= count)
         rank = jnp.where(passed, rank - count, rank)
-        direction = direction + passed
-        word = jnp.where(passed, words[number + 1], word)
+        direction = jnp.where(passed, way + 1, direction)
+        word = jnp.where(passed, words[way + 1], word)
     move = (row * width + nth_bit(word, rank)) * 9 + direction + HALF * half
-    return jnp.where(resting, state.generals[seat] * 9 + PASS, move)
-
-
-def look_up_rows(rows: Array, row: Array) -> Array:
-    """uint32[K, …]: word `row` of each of uint32[K, H, …]."""
-    found = jnp.zeros_like(rows[:, 0])
-    for number in range(rows.shape[1]):
-        found = jnp.where(row == number, rows[:, number], found)
-    return found
+    return jnp.where(resting, resting_place * 9 + PASS, move)
 
 
 def nth_bit(word: Array, rank: Array) -> Array:
@@ -331,20 +336,23 @@ def nth_bit(word: Array, rank: Array) -> Array:
 # What a seat sees.
 
 
-def view_of(state: State, seat: Array, shape: tuple[int, int], army_type: jnp.dtype) -> View:
-    """Everything that `seat` may know."""
+def seen_from(mine: Array) -> Array:
+    """bool[H, W, …]: these cells and their eight neighbours."""
+    wide = mine | shifted(mine, LEFT) | shifted(mine, RIGHT)
+    return wide | shifted(wide, UP) | shifted(wide, DOWN)
+
+
+def view_of(state: State, visible: Array, seat: Array, shape: tuple[int, int], army_type: Any) -> View:
+    """Everything that `seat` may know, given the cells that it sees."""
     cells = state.cells.reshape(*shape, *state.cells.shape[1:])
     kind, army = kind_of(cells), army_of(cells, clock_of(state))
     owner = owners(state).reshape(cells.shape)
-    mine = owner == seat + 1
-    visible = cells_of_bits(and_around(rows_of_bits(mine)), shape[1])
     hidden = jnp.where((kind == MOUNTAIN) | (kind == CASTLE), STRUCTURE, FOG)
-    possessor = jnp.where(mine, ME, jnp.where(owner != NEUTRAL, OPPONENT, 0))
+    possessor = jnp.where(owner == NEUTRAL, 0, jnp.where(owner == seat + 1, ME, OPPONENT))
     look = jnp.where(visible, kind + SEEN_PLAIN + (possessor << OWNER_IN_VIEW), hidden)
-    land, total = standing(state)
-    turned = jnp.where(seat == 0, land, land[::-1]), jnp.where(seat == 0, total, total[::-1])
-    seen = jnp.where(visible, army, 0).astype(army_type)
-    return View(look.astype(jnp.uint8), seen, turned[0], turned[1], state.turn)
+    land, total = (jnp.where(seat == 0, both, both[::-1]) for both in standing(state))
+    seen_army = jnp.where(visible, army, 0).astype(army_type)
+    return View(look.astype(jnp.uint8), seen_army, land, total, state.turn)
 
 
 def seen(view: View) -> Array:

@@ -12,13 +12,13 @@ from stratagem.games.generals.board import (
     CASTLE,
     NOBODY,
     PLAIN,
-    SPROUT,
     State,
     army_of,
     clock_of,
     kind_of,
     owner_of,
     pack,
+    sprouts,
 )
 from stratagem.games.generals.rules import BUILD, Outcome, Turn
 
@@ -74,7 +74,7 @@ def build(state: State, seat: int, action: Array, shape: tuple[int, int]) -> Sta
     return state._replace(
         cells=state.cells.at[place].set(jnp.where(built, castle, word)),
         sites=state.sites + one,
-        base=state.base - one * (price + clock // SPROUT),
+        base=state.base - one * (price + sprouts(clock)),
     )
 
 
