@@ -21,7 +21,7 @@ from stratagem.core.errors import StratagemError
 from stratagem.games.corso import Corso
 from stratagem.protocols.replay import Replay
 
-CELL_WIDTH, CELL_HEIGHT = 6, 3
+CELL_WIDTH, CELL_HEIGHT, MARGIN = 7, 3, 3
 # Blue, orange, green and rose: told apart by people with any colour vision, and marbles also by their letter.
 MARBLE = ("#4c9be8", "#f2a541", "#5cc28a", "#e07a9b")
 DYED = ("#1f4e79", "#8a5a14", "#256b46", "#7d3450")
@@ -52,10 +52,12 @@ class BoardView(Static):
         text = Text()
         for row in range(game.height):
             for line in range(CELL_HEIGHT):
+                text.append(f"{row + 1 if line == 1 else '':>{MARGIN - 1}} ", "dim")
                 for column in range(game.width):
                     text.append_text(self._cell(rows[row][column], row, column, line))
                 text.append("\n")
-        text.append("".join(f"{'abcdefgh'[column]:^{CELL_WIDTH}}" for column in range(game.width)), "dim")
+        letters = "".join(f"{letter:^{CELL_WIDTH}}" for letter in "abcdefgh"[: game.width])
+        text.append(" " * MARGIN + letters + " " * MARGIN, "dim")
         return text
 
     def _cell(self, sign: str, row: int, column: int, line: int) -> Text:
@@ -81,7 +83,7 @@ class BoardView(Static):
         return Text(content, style)
 
     def on_click(self, event: Click) -> None:
-        column, row = event.x // CELL_WIDTH, event.y // CELL_HEIGHT
+        column, row = (event.x - MARGIN) // CELL_WIDTH, event.y // CELL_HEIGHT
         if 0 <= column < self.state.width and 0 <= row < self.state.height:
             self.state.cursor = row * self.state.width + column
             self.state.action_act()
@@ -264,11 +266,9 @@ class CorsoApp(App[None]):
         line = Text(justify="center")
         for seat, name in enumerate(self.names):
             to_move = not session.over and seat in session.movers
-            style = Style(color=MARBLE[seat], bold=to_move, underline=to_move)
-            line.append(
-                f"{'▶ ' if to_move else '  '}{'ABCD'[seat]} {NAMES[seat]} ({name}) {scores[seat]:>2}   ",
-                style,
-            )
+            mark = "▶ " if to_move else "  "
+            label = f"{mark}{'ABCD'[seat]} {NAMES[seat]} ({name}) {scores[seat]}"
+            line.append(label, Style(color=MARBLE[seat], bold=to_move)).append("    ")
         self.query_one("#scores", Static).update(line)
         if session.over:
             note = self._verdict()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 
@@ -141,13 +140,8 @@ def test_a_full_disk_is_one_clear_line_and_nothing_is_lost(tmp_path):
     """A limit on the size of files stands in for a full disk: both make a write fail half way."""
     words = ["tournament", "corso:width=3,height=3", "random", "greedy", "--games", "20", "--json", "--out"]
     command = [sys.executable, "-m", "stratagem.cli.main", *words, str(tmp_path)]
-    full = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
-    )
+    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "limited", *command]  # files of at most 1 KiB
+    full = subprocess.run(limited, capture_output=True, text=True, timeout=300)
     assert full.returncode == 2
     assert (
         full.stderr.strip()

@@ -107,7 +107,7 @@ def test_a_click_acts_on_the_cell_under_it(tmp_path):
     async def scenario():
         app = app_for(tmp_path)
         async with app.run_test(size=(90, 40)) as pilot:
-            await pilot.click("BoardView", offset=(6 * 2 + 2, 1))
+            await pilot.click("BoardView", offset=(3 + 7 * 2 + 2, 1))
             await settle(pilot)
             assert app.session.actions[0] == [2, -1]
 
