@@ -58,8 +58,6 @@ def action_values(game: DiceGame, turn: TurnValues, view: View) -> np.ndarray:
     if left > 0:
         allowed = contained(k, dice)
         values[allowed] = turn.kept[game.family.rolls - 1 - left][allowed]
-        if left < game.family.rolls - 1:  # only the first roll can earn the first-roll bonus
-            values[k.partial + dice] = turn.scoring[0][:, dice].max()
     else:
         mask = np.asarray(view.sheet)[int(view.mover)] == OPEN
         values[len(k.multisets) + np.flatnonzero(mask)] = turn.scoring[int(view.first)][:, dice]

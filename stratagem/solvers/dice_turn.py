@@ -31,8 +31,8 @@ def turn_values(family: Family, scoring: np.ndarray) -> TurnValues:
     kept: list[np.ndarray] = []
     for stage in range(family.rolls - 2, -1, -1):
         values = keep_values(k, rolled[0])
-        if stage == 0:  # keeping everything scores at once, with the first roll's points
-            values[k.partial :] = np.maximum(values[k.partial :], scoring[1].max(axis=0))
+        # Keeping everything scores at once, on the first roll with the first roll's points.
+        values[k.partial :] = scoring[1 if stage == 0 else 0].max(axis=0)
         kept.insert(0, values)
         rolled.insert(0, best_of_keeps(k, values)[k.partial :])
     value = (k.ways * rolled[0]).sum() / family.faces**family.dice

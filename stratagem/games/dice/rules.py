@@ -209,7 +209,7 @@ class DiceGame(ChanceSteps):
             raise ValueError(f"{text!r}: the player to move is 1 to {self.players}, not {player!r}")
         return State(
             jnp.asarray(sheet, jnp.int32),
-            jnp.int32(self.keeps.full(self._read_dice(dice, full=True))),
+            jnp.int32(self.keeps.full(self.read_dice(dice, full=True))),
             jnp.int32(int(number)),
             jnp.bool_(left.endswith("*")),
             jnp.int32(int(player) - 1),
@@ -223,7 +223,8 @@ class DiceGame(ChanceSteps):
             raise ValueError(f"{text!r}: entries are points, or - where a category is open")
         return [OPEN if part == "-" else int(part) for part in parts]
 
-    def _read_dice(self, text: str, full: bool = False) -> tuple[int, ...]:
+    def read_dice(self, text: str, full: bool = False) -> tuple[int, ...]:
+        """Dice from `13345` or `1-3-3-4-5`, in ascending order; all of them if `full`."""
         dice = tuple(sorted(int(sign) for sign in text if sign.isdecimal()))
         strange = set(text) - set("0123456789-")
         if strange or any(not 1 <= die <= self.family.faces for die in dice):
@@ -247,7 +248,7 @@ class DiceGame(ChanceSteps):
             raise ValueError(
                 f"{text!r} is neither `keep 2-3-4`, `keep nothing` nor one of {', '.join(self.family.names)}"
             )
-        return self.keeps.index[() if dice.strip() == "nothing" else self._read_dice(dice.strip())]
+        return self.keeps.index[() if dice.strip() == "nothing" else self.read_dice(dice.strip())]
 
     def why_not(self, state: State, seat: int, action: int) -> str:
         if bool(self.done(state)):

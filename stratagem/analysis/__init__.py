@@ -1,0 +1,1 @@
+"""Looking back at games: grading decisions, luck and skill, reviews."""
