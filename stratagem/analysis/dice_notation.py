@@ -135,7 +135,7 @@ def write_notation(replay: Replay) -> str:
     game = replay.rules()
     if not isinstance(game, DiceGame):
         raise StratagemError(f"{replay.game} is no dice game")
-    lines = [f"game {game.spec.title}", f"players {', '.join(replay.seats)}"]
+    lines = [f"game {game.spec.title.lower()}", f"players {', '.join(replay.seats)}"]
     parts: list[str] = []
     for state, actions in zip(positions(replay, game), replay.actions, strict=False):
         seat = int(state.mover)

@@ -24,7 +24,7 @@ from jax import Array, lax
 
 from stratagem.games.dice.family import Family
 from stratagem.games.dice.keeps import keeps, scores
-from stratagem.solvers.dice_layers import Layout, layout
+from stratagem.solvers.dice_layers import LayerReport, Layout, layout
 
 CHUNK = 1 << 20  # positions at a time, at most
 
@@ -171,21 +171,6 @@ def write_rows(
     row = jnp.where(most < 0, out.shape[0], (first + jnp.arange(shape.rows)) * movers + rank)
     out = out.at[row].set(-values[:, ::-1], mode="drop", unique_indices=True)
     return out, bits, jnp.where(counts, values, 0).sum()
-
-
-@dataclass(frozen=True)
-class LayerReport:
-    """One finished layer of a streaming solve."""
-
-    layer: int
-    open: tuple[int, int]
-    pairs: int
-    positions: int
-    """Undecided positions, the ones that count."""
-    checksum: str
-    """Sum of the equities' float32 bit patterns, modulo 2 ** 32."""
-    mean: float
-    """Mean equity of the mover over those positions."""
 
 
 class Stream:

@@ -81,6 +81,21 @@ class Layout:
         return int(self.layer_starts[-1])
 
 
+@dataclass(frozen=True)
+class LayerReport:
+    """One finished layer of a streaming solve."""
+
+    layer: int
+    open: tuple[int, int]
+    pairs: int
+    positions: int
+    """Undecided positions, the ones that count."""
+    checksum: str
+    """Sum of the equities' float32 bit patterns, modulo 2 ** 32."""
+    mean: float
+    """Mean equity of the mover over those positions."""
+
+
 @lru_cache
 def layout(family: Family) -> Layout:
     """The layout of a game; refuses rules whose value needs more than sets and a lead."""
