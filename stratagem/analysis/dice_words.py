@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.analysis.dice_outlook import Outlook, outlook
 from stratagem.games.dice.family import Family
 from stratagem.games.dice.rules import DiceGame, State
 from stratagem.solvers.dice_onesided import expected_scores
+from stratagem.solvers.dice_outlook import Outlook, outlook
 from stratagem.solvers.dice_turn import TurnValues, last_turn_chance
 
 WORTH_SAYING = 0.03  # a smaller change of a chance is left out

@@ -19,6 +19,7 @@ COMMANDS = {
     "match": "two or more agents against each other, with intervals",
     "tournament": "round robin or gauntlet, rated; goes on where it was stopped",
     "solve": "exact values of games that can be solved",
+    "review": "grade every decision of a dice game; luck and skill",
     "verify": "play a replay through and check its result",
     "bench": "how fast a game runs on this machine",
     "doctor": "what is installed, which devices, where files go, a self-test",

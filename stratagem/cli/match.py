@@ -33,12 +33,18 @@ class Command:
     """Other seeds give other games."""
     save: Path | None = None
     """Folder for a replay of every game."""
+    exact: bool = False
+    """Dice games: compute the expected result of both seatings instead of playing."""
     json: bool = False
     """Print one JSON object instead of a table."""
 
     def run(self) -> int:
         use_compile_cache()
         game = make_game(self.game)
+        if self.exact:
+            from stratagem.cli.match_dice import exact_match
+
+            return exact_match(game, self.agents, self.json)
         if len(self.agents) > game.spec.seats:
             raise BadOption(f"{game.spec.title} has {game.spec.seats} seats; got {len(self.agents)} agents")
         entrants = Tournament(self.game, self.agents, self.games, self.seed)

@@ -15,11 +15,12 @@ from stratagem.core.compile_cache import use_compile_cache
 from stratagem.core.errors import BadOption, Unsupported
 from stratagem.games import make_game
 
-BOARDS = {"corso": "stratagem.cli.play_corso:play"}
+DICE = ("generala", "yacht", "crag", "yatzy")
+BOARDS = {"corso": "stratagem.cli.play_corso:play"} | dict.fromkeys(DICE, "stratagem.cli.play_dice:play")
 """Per game, a function (session, names, adviser, save folder) that runs the terminal board until it is left."""
 
-OPPONENTS = {"corso": "mm:depth=4"}
-ADVISERS = {"corso": "mm:depth=5,temperature=0"}
+OPPONENTS = {"corso": "mm:depth=4"} | dict.fromkeys(DICE, "maximus")
+ADVISERS = {"corso": "mm:depth=5,temperature=0"} | dict.fromkeys(DICE, "maximus") | {"generala": "malina"}
 
 
 @dataclass(frozen=True)

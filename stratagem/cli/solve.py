@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from rich.table import Table
 
 from stratagem.cli.output import out, print_json, progress_bar
+from stratagem.cli.solve_dice import SolveGenerala, SolveYacht
 from stratagem.core.errors import BadOption, StratagemError
 from stratagem.games.corso import Corso
 from stratagem.solvers.corso import Progress, first_moves
@@ -76,4 +77,4 @@ class SolveCorso:
         return 0
 
 
-COMMANDS = {"corso": SolveCorso}
+COMMANDS: dict[str, type] = {"corso": SolveCorso, "generala": SolveGenerala, "yacht": SolveYacht}
