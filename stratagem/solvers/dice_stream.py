@@ -27,6 +27,7 @@ import numpy as np
 from stratagem.games.dice.family import FAMILIES, Family
 from stratagem.solvers.dice_layers import LayerReport, layout
 
+FUSED_DICE = 3  # the kernel of five dice, 462 values unrolled, took over 100 s to compile on an H200
 KEPT = 1 << 20  # positions of the top layers that are written out
 
 
@@ -135,6 +136,8 @@ def fused_is_better(family: Family) -> bool:
     from stratagem.solvers.dice_jax import finish, shape_for
 
     if jax.devices()[0].platform != "gpu" or family.has_first_roll_bonus or family.rolls < 2:
+        return False
+    if family.dice > FUSED_DICE:
         return False
     from stratagem.games.dice.keeps import keeps
     from stratagem.solvers.dice_pallas import fused_finish
