@@ -14,6 +14,7 @@ from stratagem.games.dice.family import Category, Family, crag, generala, yacht,
 from stratagem.games.dice.keeps import keeps
 from stratagem.solvers.dice import solve
 from stratagem.solvers.dice_counts import positions
+from stratagem.solvers.dice_duel import duel, player
 from stratagem.solvers.dice_turn import last_turn_chance
 
 GENERALA = generala()
@@ -136,3 +137,19 @@ def brute_force(family: Family) -> float:
 def test_start_equity_agrees_with_brute_force_on_three_categories(names, tmp_path):
     family = GENERALA.reduced(*names)
     assert solve(family, folder=tmp_path).start_equity == pytest.approx(brute_force(family), abs=1e-6)
+
+
+def test_malina_against_maximus_is_worth_what_the_paper_says(table):
+    # Heled 2019, "Maximus strength": 0.033 going first, 0.045 going second (he cuts off), 3.9 cents on average.
+    maximus = player("maximus", GENERALA)
+    first, second = duel(table, maximus, GENERALA), -duel(maximus, table, GENERALA)
+    assert int(first * 1000) == 33
+    assert int(second * 1000) == 45
+    assert round((first + second) / 2, 3) == 0.039
+
+
+def test_mindful_is_near_malina(table):
+    # "MM is only 0.01 worse": from the second seat, where Malina keeps the game's value of -0.011 or better.
+    mindful = player("mindful", GENERALA)
+    loss = duel(table, mindful, GENERALA) - table.start_equity
+    assert 0 < loss < 0.01
