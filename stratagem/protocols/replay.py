@@ -79,7 +79,7 @@ def parse(content: Any, name: str) -> Replay:
         raise DamagedFile(f'{name}: not a replay (no "format": "{FORMAT}")')
     if content.get("version") != VERSION:
         raise DamagedFile(f"{name}: replay version {content.get('version')}; this program reads {VERSION}")
-    kinds = {
+    kinds: dict[str, type | tuple[type, ...]] = {
         "game": str,
         "parameters": dict,
         "ruleset": str,
