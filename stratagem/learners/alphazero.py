@@ -6,6 +6,7 @@ back to the host in between. Several games (the sizes of one board game) share o
 
 import functools
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -157,21 +158,23 @@ class AlphaZero:
         learned, rings = state
         key, learn_key, gate_key, *play_keys = jax.random.split(learned.key, 3 + len(self.games))
         player = learned.average if learned.best is None else learned.best
-        all_lanes, all_rings, tallies = [], [], []
-        for play, lanes, ring, play_key in zip(self._play, learned.lanes, rings, play_keys, strict=True):
-            lanes, sample, tally = play(player, lanes, play_key)
-            all_lanes.append(lanes)
-            all_rings.append(self._insert(ring, sample, learned.iteration))
-            tallies.append(tally)
-        learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=tuple(all_lanes))
-        rings = tuple(all_rings)
-        learned, losses = self._learn(learned, rings, learn_key)
+        with ThreadPoolExecutor(len(self.games)) as pool:  # the first time, all compile at once
+            played = list(
+                pool.map(lambda play, *rest: play(player, *rest), self._play, learned.lanes, play_keys)
+            )
+        lanes, samples, tallies = zip(*played, strict=True)
+        rings = tuple(
+            self._insert(ring, sample, learned.iteration) for ring, sample in zip(rings, samples, strict=True)
+        )
+        learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes)
+        # The number of iterations is an argument, so that runs of different lengths share a compiled program.
+        learned, losses = self._learn(learned, rings, learn_key, jnp.int32(self.config.iterations))
         metrics = dict(losses)
         if learned.best is not None:
             best, score = self._gate(learned.best, learned.average, gate_key)
             learned = learned._replace(best=best)
             metrics["gate_score"] = score
-        metrics |= _describe(tallies)
+        metrics |= _describe(list(tallies))
         return State(learned, rings), {name: float(value) for name, value in jax.device_get(metrics).items()}
 
     def iteration(self, state: State) -> int:
@@ -224,7 +227,7 @@ def start_learning(games: tuple[Game, ...], config: AlphaZeroConfig, key: Array)
         iteration=jnp.int32(0),
         key=run_key,
         network=network,
-        optimiser=optimiser(config).init(network),
+        optimiser=optimiser(config, config.iterations).init(network),
         average=network,
         best=network if config.gate else None,
         lanes=tuple(
@@ -233,16 +236,18 @@ def start_learning(games: tuple[Game, ...], config: AlphaZeroConfig, key: Array)
     )
 
 
-def optimiser(config: AlphaZeroConfig) -> optax.GradientTransformation:
+def optimiser(config: AlphaZeroConfig, iterations: Array | int) -> optax.GradientTransformation:
     """Adam with decay of whatever has two axes or more."""
-    steps = config.iterations * config.updates
-    schedule = optax.warmup_cosine_decay_schedule(
-        config.rate / 100, config.rate, min(100, steps // 2), steps, config.rate * config.rate_end
-    )
+
+    def rate(step: Array) -> Array:
+        along = jnp.minimum(step / (iterations * config.updates), 1.0)
+        fallen = config.rate_end + (1 - config.rate_end) * (1 + jnp.cos(jnp.pi * along)) / 2
+        return config.rate * fallen * jnp.minimum((step + 1) / 100, 1.0)
+
     return optax.chain(
         optax.clip_by_global_norm(config.clip),
         optax.adamw(
-            schedule, weight_decay=config.decay, mask=lambda tree: jax.tree.map(lambda x: x.ndim > 1, tree)
+            rate, weight_decay=config.decay, mask=lambda tree: jax.tree.map(lambda x: x.ndim > 1, tree)
         ),
     )
 
@@ -264,9 +269,10 @@ def learn_iteration(
     learned: Learned,
     rings: tuple[buffer.Ring, ...],
     key: Array,
+    iterations: Array,
 ) -> tuple[Learned, dict[str, Array]]:
-    """The updates of one iteration."""
-    adam = optimiser(config)
+    """The updates of one iteration, of so many in all."""
+    adam = optimiser(config, iterations)
     # Early on a long average would hold what the network was before it knew anything.
     done = (learned.iteration - 1) * config.updates
 

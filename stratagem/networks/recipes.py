@@ -72,8 +72,8 @@ class Global:
     game: Any
     channels: int = 64
     blocks: int = 4
-    results: int = 3
-    """Results that the value head tells apart, evenly from a loss to a win."""
+    results: int = 2
+    """Results that the value head tells apart, evenly from a loss to a win; with two, a draw is half of each."""
 
     def build(self, key: Array) -> GlobalNet:
         height, width, planes = _view_shape(self.game)
@@ -89,7 +89,7 @@ class Global:
 
 def _view_shape(game: Any) -> tuple[int, int, int]:
     view = jax.eval_shape(lambda key: game.view(game.init(key), jnp.int32(0)), jax.random.key(0))
-    shape = getattr(view, "shape", ())
+    shape: tuple[int, ...] = getattr(view, "shape", ())
     if len(shape) != 3:
         raise BadOption(f"a board network needs a view of [H, W, C]; {game.spec.name} has {view}")
     height, width, planes = shape

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import mctx
 import numpy as np
 import pytest
+from tiny_games import FogDuel, Relay, Ultimatum
 
 from stratagem.core.errors import Unsupported
 from stratagem.games.corso import Corso
 from stratagem.search import Gumbel, Puct, search
 from stratagem.search.rules import IMPOSSIBLE, Node
-from tiny_games import FogDuel, Relay, Ultimatum
 
 RULES = [Puct(simulations=200, noise=0.0), Gumbel(simulations=1000, considered=6, scale=0.0)]
 
