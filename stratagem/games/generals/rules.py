@@ -7,6 +7,7 @@ the source and the target of either seat.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -116,16 +117,17 @@ def play_moves(state: State, actions: Array, shape: tuple[int, int], per_cell: i
     source, target = in_order(places[0], places[2]), in_order(places[1], places[3])
     source_word, target_word = in_order(words[0], words[2]), in_order(words[1], words[3])
     half = in_order(move[0].half, move[1].half)
-    given = in_order(move[0].given & running, move[1].given & running)
+    given = in_order(move[0].given, move[1].given)
     seat = in_order(jnp.int32(0), jnp.int32(1))
 
-    first = apply(source_word[0], target_word[0], seat[0], half[0], given[0], clock)
+    first = apply(source_word[0], target_word[0], seat[0], half[0], given[0] & running, clock)
+    first = first._replace(source=settle(first.source), target=settle(first.target))
     # The second move is judged on the board that the first one left.
     late_source = jnp.where(source[1] == target[0], first.target, source_word[1])
     late_source = jnp.where(source[1] == source[0], first.source, late_source)
     late_target = jnp.where(target[1] == target[0], first.target, target_word[1])
     late_target = jnp.where(target[1] == source[0], first.source, late_target)
-    second = apply(late_source, late_target, seat[1], half[1], given[1], clock)
+    second = apply(late_source, late_target, seat[1], half[1], given[1] & running, clock)
 
     # The four cells need not be four: each is written as the last move left it. A pass has one cell, unchanged.
     def at_last(cell: Array, word: Array) -> Array:
@@ -165,6 +167,18 @@ def rows(*parts: Array) -> Array:
     for row, part in enumerate(parts[:-1]):
         stacked = jnp.where(number == row, part, stacked)
     return stacked
+
+
+def settle(values: Array) -> Array:
+    """On a CPU, have this worked out once: the compiler would work it out again in each loop that uses it.
+
+    An optimisation barrier is dropped there before loops are fused; a scatter is never fused.
+    """
+    if jax.default_backend() != "cpu" or values.ndim == 0:
+        return values
+    flat = values.reshape(-1)
+    places = lax.iota(jnp.int32, flat.size)
+    return jnp.zeros_like(flat).at[places].set(flat, mode="promise_in_bounds").reshape(values.shape)
 
 
 class Applied(NamedTuple):
@@ -287,28 +301,31 @@ def spread_actions(chosen: Array) -> Array:
     return (chosen[:, :, :, None] >> places) & 1 == 1
 
 
-def draw_action(ways: Array, resting_place: Array, bits: Array, width: int) -> Array:
+def draw_action(able: Array, ways: Array, resting_place: Array, bits: Array, width: int) -> Array:
     """int32: one legal action, each as likely as the others, from uint32 random `bits`.
 
-    `ways` is uint32[4, H, …]: in rows of bits, the cells from which the seat can move in each direction. Counts them
-    instead of running through a mask: a row, then a direction, then the n-th bit. One of 2 · moves + 1 actions is
-    taken; the bias of reducing 32 random bits to so few is below 1e-5.
+    In rows of bits, `able` (uint32[H, …]) are the cells from which the seat could move and `ways` (uint32[4, H, …])
+    those with an open way in each direction. Counts them instead of running through a mask: a row, then a direction,
+    then the n-th bit. One of 2 · moves + 1 actions is taken; the bias of reducing 32 random bits to so few is
+    below 1e-5.
     """
-    height = ways.shape[1]
-    counts = lax.population_count(ways).astype(jnp.int32)  # [4, H, …]
-    in_row = [counts[:, row].sum(axis=0) for row in range(height)]
+    height = able.shape[0]
+    in_row = []
+    for row in range(height):
+        counts = [lax.population_count(able[row] & ways[way, row]) for way in range(4)]
+        in_row.append((counts[0] + counts[1] + counts[2] + counts[3]).astype(jnp.int32))
     moves = sum(in_row[1:], in_row[0])
     ticket = lax.rem(bits, (2 * moves + 1).astype(jnp.uint32)).astype(jnp.int32)
     half, rank = ticket & 1, ticket >> 1
     resting = rank >= moves
-    row, skipped, before = jnp.zeros_like(rank), jnp.zeros_like(rank), jnp.zeros_like(rank)
-    words = [ways[way, 0] for way in range(4)]
-    for number in range(height - 1):
-        before = before + in_row[number]
+    row_found, skipped, before = jnp.zeros_like(rank), jnp.zeros_like(rank), jnp.zeros_like(rank)
+    words = [able[0] & ways[way, 0] for way in range(4)]
+    for row in range(1, height):
+        before = before + in_row[row - 1]
         passed = before <= rank
-        row = jnp.where(passed, number + 1, row)
+        row_found = jnp.where(passed, row, row_found)
         skipped = jnp.where(passed, before, skipped)
-        words = [jnp.where(passed, ways[way, number + 1], words[way]) for way in range(4)]
+        words = [jnp.where(passed, able[row] & ways[way, row], words[way]) for way in range(4)]
     rank = rank - skipped
     direction, word = jnp.zeros_like(rank), words[0]
     for way in range(3):
@@ -317,7 +334,7 @@ def draw_action(ways: Array, resting_place: Array, bits: Array, width: int) -> A
         rank = jnp.where(passed, rank - count, rank)
         direction = jnp.where(passed, way + 1, direction)
         word = jnp.where(passed, words[way + 1], word)
-    move = (row * width + nth_bit(word, rank)) * 9 + direction + HALF * half
+    move = (row_found * width + nth_bit(word, rank)) * 9 + direction + HALF * half
     return jnp.where(resting, resting_place * 9 + PASS, move)
 
 
