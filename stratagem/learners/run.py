@@ -103,6 +103,7 @@ def run(
                     row |= evaluate(learner.network(state), done)
                 log.add(row)
                 show(done, row)
+                last = last or stop()
                 if done - saved >= settings.save_every or last:
                     _keep(learner, state, settings, saved)
                     saved = done

@@ -4,6 +4,7 @@ A network is written as a choice, `global:channels=64,blocks=4`; what the choice
 dataclass that holds the game and the sizes, and whose `build` makes the network from a key.
 """
 
+import dataclasses
 from typing import Any, Protocol
 
 import equinox as eqx
@@ -54,6 +55,13 @@ def make_network(text: str, game: Game, key: Array) -> Any:
     return NETWORKS.make(text, game).build(key)
 
 
+def full_choice(text: str, game: Game) -> str:
+    """The choice with every option spelled out, so that it names the same network when defaults have changed."""
+    recipe: Any = NETWORKS.make(text, game)
+    options = [one.name for one in dataclasses.fields(recipe)][1:]
+    return f"{split_choice(text)[0]}:" + ",".join(f"{name}={getattr(recipe, name)}" for name in options)
+
+
 def cast(network: Any, dtype: Any) -> Any:
     """The same network in another precision."""
     return jax.tree.map(
@@ -68,4 +76,4 @@ def parameters(network: Any) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(network) if eqx.is_array(leaf))
 
 
-__all__ = ["NETWORKS", "Recipe", "cast", "make_network", "parameters"]
+__all__ = ["NETWORKS", "Recipe", "cast", "full_choice", "make_network", "parameters"]

@@ -8,7 +8,7 @@ import jax
 
 from stratagem.core.errors import DamagedFile, RulesetMismatch
 from stratagem.core.game import Game
-from stratagem.networks import make_network
+from stratagem.networks import full_choice, make_network
 from stratagem.networks.tensors import read_facts, read_tree, write_tree
 
 
@@ -20,7 +20,7 @@ def save_weights(
         "kind": "weights",
         "game": games[0].spec.name,
         "rulesets": {game.spec.ruleset: game.spec.title for game in games},
-        "network": choice,
+        "network": full_choice(choice, games[0]),
         "summary": summary,
     }
     write_tree(path, network, facts)
