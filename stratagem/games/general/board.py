@@ -1,0 +1,120 @@
+"""The board of GENERAL as sets of cells, and the moves that a set of units has.
+
+A set is a word a row: cell `(row, column)` is bit `column` of word `row`. Moving every cell of a set one step in some
+direction is then a shift of all words, so the moves of all units at all dice cost as much as those of one.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+SIDE = 10
+CELLS = SIDE * SIDE
+ATTACKER, DEFENDER = 0, 1  # roles
+
+Cells = Array  # uint16[10]
+
+STEPS = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))  # (down, right), 8 directions
+
+
+def picture(*cells: tuple[int, int]) -> np.ndarray:
+    """uint16[10]: a set that is known before the game."""
+    rows = np.zeros(SIDE, np.uint16)
+    for row, column in cells:
+        rows[row] |= 1 << column
+    return rows
+
+
+def _triangle(bottom: bool, right: bool) -> np.ndarray:
+    corner = [(row, column) for row in range(3) for column in range(3 - row)]
+    return picture(*((9 - row if bottom else row, 9 - column if right else column) for row, column in corner))
+
+
+_MIDDLE = [(row, column) for row in range(3, 7) for column in range(3, 7)]
+
+BOARD = np.full(SIDE, (1 << SIDE) - 1, np.uint16)
+GENERAL = picture((4, 4), (4, 5), (5, 4), (5, 5))
+MOAT = picture(*_MIDDLE) & ~GENERAL
+MOAT_CELLS = np.array([row * SIDE + column for row, column in _MIDDLE if (MOAT[row] >> column) & 1], np.int32)
+TRIANGLES = np.stack([_triangle(False, False), _triangle(False, True)])  # uint16[2, 10]: the Attacker's two
+GARRISONS = np.stack([TRIANGLES[0] | TRIANGLES[1], _triangle(True, False) | _triangle(True, True)])  # by role
+
+
+def cell_set(cell: Array) -> Cells:
+    """The set of one cell; of none if the number is not that of a cell."""
+    row, column = cell // SIDE, cell % SIDE
+    bit = jnp.uint16(1) << column.astype(jnp.uint16)
+    return jnp.where(jnp.arange(SIDE) == row, bit, jnp.uint16(0))
+
+
+def holds(cells: Cells, cell: Array) -> Array:
+    """bool: whether a set has this cell."""
+    return (cells & cell_set(cell)).any()
+
+
+def count(cells: Array) -> Array:
+    """int32[...] from uint16[..., 10]: how many cells."""
+    return lax.population_count(cells).astype(jnp.int32).sum(axis=-1)
+
+
+def shift(cells: Cells, down: int, right: int) -> Cells:
+    """Every cell moved; what leaves the board is gone."""
+    sideways = cells << right if right > 0 else cells >> -right
+    if down:
+        sideways = lax.pad(sideways, np.uint16(0), [(down, -down, 0)])
+    return sideways & BOARD
+
+
+def unpack(cells: Array) -> Array:
+    """bool[..., 100] from uint16[..., 10]."""
+    bits = (cells[..., None] >> jnp.arange(SIDE, dtype=jnp.uint16)) & 1
+    return bits.reshape(*cells.shape[:-1], CELLS) == 1
+
+
+def pack(cells: Array) -> Array:
+    """uint16[..., 10] from bool[..., 100]."""
+    rows = cells.reshape(*cells.shape[:-1], SIDE, SIDE).astype(jnp.uint16)
+    return (rows << jnp.arange(SIDE, dtype=jnp.uint16)).sum(axis=-1, dtype=jnp.uint16)
+
+
+def mirror(cells: Array) -> Array:
+    """uint16[..., 10]: left and right swapped."""
+    return pack(
+        unpack(cells).reshape(*cells.shape[:-1], SIDE, SIDE)[..., ::-1].reshape(*cells.shape[:-1], CELLS)
+    )
+
+
+def ends(own: Cells, theirs: Cells, role: Array) -> Array:
+    """uint16[6, 8, 10]: for each die and direction, the cells on which a normal move may end.
+
+    The unit that gets there stands `die` steps back, so a cell, a die and a direction are one move.
+    """
+    free = BOARD & ~(own | theirs | GENERAL)
+    barred = own | jnp.where(role == ATTACKER, np.uint16(0), GENERAL)
+    found = []
+    for down, right in STEPS:
+        front, line = own, []
+        for _ in range(6):
+            arrived = shift(front, down, right)
+            line.append(arrived & ~barred)
+            front = arrived & free
+        found.append(jnp.stack(line))
+    return jnp.stack(found, axis=1)
+
+
+def nth(counts: list[Array], number: Array) -> tuple[Array, Array]:
+    """(int32, int32): in which bin the item of this number lies, counted from zero, and its number in there."""
+    place, before, running = jnp.int32(0), jnp.int32(0), jnp.int32(0)
+    for one in counts[:-1]:
+        running = running + one
+        beyond = number >= running
+        place, before = place + beyond, jnp.where(beyond, running, before)
+    return place, number - before
+
+
+def nth_cell(cells: Cells, number: Array) -> Array:
+    """int32: the cell of this number in a set, counted from zero in reading order."""
+    row, rest = nth(list(lax.population_count(cells).astype(jnp.int32)), number)
+    word = cells[row].astype(jnp.int32)
+    column, _ = nth([(word >> bit) & 1 for bit in range(SIDE)], rest)
+    return row * SIDE + column
