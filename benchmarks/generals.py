@@ -153,7 +153,9 @@ def tell(as_json, target, rates, **facts):
         **({} if goal is None else {"goal": goal, "reached": statistics.median(rates) >= goal}),
         **machine(),
     }
-    print(json.dumps(line) if as_json else f"{target}: {line['median']:.3g} {line['unit']} {facts}", flush=True)
+    print(
+        json.dumps(line) if as_json else f"{target}: {line['median']:.3g} {line['unit']} {facts}", flush=True
+    )
 
 
 def scatter_unique(cells, places, words):
@@ -171,6 +173,7 @@ def main():
     parser.add_argument("--only", help="a target: step, play, maps or growth")
     arguments = parser.parse_args()
     gpu, game = on_gpu(), Generals()
+    endless = Generals(cap=100_000)  # stepping goes on longer than a game
 
     def wanted(target):
         return arguments.only in (None, target)
@@ -199,7 +202,7 @@ def main():
         )
 
     if wanted("step"):
-        attempt("step", step_rate, game, *((262_144, 128) if gpu else (64, 2000)), layout="last", unroll=1)
+        attempt("step", step_rate, endless, *((262_144, 128) if gpu else (64, 2000)), layout="last", unroll=1)
         if arguments.variants:
             for games, layout, unroll in (
                 [(65_536, "last", 1), (1_048_576, "last", 1), (262_144, "last", 4), (262_144, "first", 1)]
@@ -207,9 +210,9 @@ def main():
                 else [(256, "last", 1), (64, "first", 1)]
             ):
                 turns = 128 if gpu else 500
-                attempt("step", step_rate, game, games, turns, layout=layout, unroll=unroll)
+                attempt("step", step_rate, endless, games, turns, layout=layout, unroll=unroll)
             plain, rules.put = rules.put, scatter_unique
-            attempt("step, unique", step_rate, game, 262_144 if gpu else 64, 128, layout="last", unroll=1)
+            attempt("step, unique", step_rate, endless, 262_144 if gpu else 64, 128, layout="last", unroll=1)
             rules.put = plain
     if wanted("play"):
         usual = (16_384, 64) if gpu else (256, 100)
@@ -218,8 +221,9 @@ def main():
             for games, turns, keep, words, unroll in (
                 [
                     (16_384, 64, "in place", False, 1),
+                    (8_192, 64, "in place", True, 1),
+                    (32_768, 64, "in place", True, 1),
                     (65_536, 64, "in place", True, 1),
-                    (65_536, 64, "in place", False, 1),
                     (16_384, 64, "in place", True, 4),
                     (16_384, 32, "stacked", True, 1),
                     (16_384, 32, "stacked", False, 1),
@@ -232,10 +236,10 @@ def main():
         attempt("maps", map_rate)
     if wanted("growth"):
         for side in (10, 16, 32):
-            small = Generals(width=side, height=side, apart=min(15, side // 2), castles_from=2, castles_to=4)
+            small = Generals(width=side, height=side, apart=min(15, side // 2), castles_from=2, cap=100_000)
             attempt("step by board", step_rate, small, *((262_144, 128) if gpu else (64, 500)))
         for games in (4_096, 32_768) if gpu else (16, 1024):
-            attempt("step by batch", step_rate, game, games, 128)
+            attempt("step by batch", step_rate, endless, games, 128)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,24 @@ AGENTS: Registry[Agent] = Registry(
         Row("joe", "stratagem.agents.dice:Joe", "goes for the nearest pattern", games=DICE),
         Row("standing-greedy", "stratagem.agents.dice:StandingGreedy", "scores most at once", games=DICE),
         Row("standing-random", "stratagem.agents.dice:StandingRandom", "scores anything at once", games=DICE),
+        Row(
+            "expander",
+            "stratagem.agents.generals_simple:Expander",
+            "takes what it can",
+            games=("generals",),
+        ),
+        Row(
+            "hunter",
+            "stratagem.agents.generals_simple:Hunter",
+            "expands, and walks its largest army to the likeliest general",
+            games=("generals",),
+        ),
+        Row(
+            "cascade",
+            "stratagem.agents.generals_cascade:Cascade",
+            "plans by priority: win, defend, expand, take castles, attack",
+            games=("generals",),
+        ),
     ],
 )
 

@@ -3,6 +3,19 @@
 from stratagem.core.game import Game
 from stratagem.core.registry import Registry, Row
 
+COMPETITION = {
+    "width": 21,
+    "height": 21,
+    "least": 18,
+    "cap": 1200,
+    "build": True,
+    "deathtouch": 800,
+    "apart": 17,
+    "mountains_from": 0.24,
+    "mountains_to": 0.26,
+}
+"""Generals as it is played in bot competitions."""
+
 GAMES: Registry[Game] = Registry(
     "game",
     [
@@ -38,6 +51,31 @@ GAMES: Registry[Game] = Registry(
             name="yatzy",
             where="stratagem.games.dice.rules:Yatzy",
             summary="five dice, fifteen combinations, a bonus for the upper ones",
+        ),
+        Row(
+            name="generals",
+            where="stratagem.games.generals.game:Generals",
+            summary="armies, castles and a hidden general, both sides at once under fog (generals.io)",
+            variants={
+                "6x6": {
+                    "width": 6,
+                    "height": 6,
+                    "cap": 80,
+                    "castles_from": 1,
+                    "castles_to": 2,
+                    "apart": 4,
+                },
+                "build-and-deathtouch": {
+                    "width": 8,
+                    "height": 8,
+                    "least": 6,
+                    "cap": 120,
+                    "apart": 5,
+                    "build": True,
+                    "deathtouch": 60,
+                },
+                "competition": COMPETITION,
+            },
         ),
     ],
 )

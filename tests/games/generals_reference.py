@@ -125,8 +125,8 @@ def legal(position: Position, rules: Rules) -> np.ndarray:
         if rules.build:
             for row, column in np.argwhere((position.owner == seat + 1) & (position.kind == PLAIN)):
                 dear = position.army[row, column] >= 35
-                allowed[seat, row, column, 9] = (
-                    dear and position.army[row, column] >= build_price(position, seat, (row, column))
+                allowed[seat, row, column, 9] = dear and position.army[row, column] >= build_price(
+                    position, seat, (row, column)
                 )
     return allowed
 

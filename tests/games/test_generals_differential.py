@@ -101,9 +101,7 @@ def compare(game, positions, rules, told):
         for name in turns[0]:
             expected = np.array([turn[name] for turn in turns])
             same = told[name][: len(turns), number] == expected
-            assert same.all(), (
-                f"{name} of game {number}, turn {np.argwhere(~same)[0][0]}, {game.spec.title}"
-            )
+            assert same.all(), f"{name} of game {number}, turn {np.argwhere(~same)[0][0]}, {game.spec.title}"
     return count
 
 

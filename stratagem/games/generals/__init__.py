@@ -4,6 +4,5 @@ from stratagem.games.generals.board import State
 from stratagem.games.generals.game import Generals, Pooled
 from stratagem.games.generals.maps import Pool, make_pool, refresh
 from stratagem.games.generals.rules import View
-from stratagem.games.generals.variants import COMPETITION
 
-__all__ = ["COMPETITION", "Generals", "Pool", "Pooled", "State", "View", "make_pool", "refresh"]
+__all__ = ["Generals", "Pool", "Pooled", "State", "View", "make_pool", "refresh"]

@@ -42,7 +42,9 @@ OWNER_IN_VIEW = 3  # the bit at which the owner starts in a view's `look`; what 
 class View(NamedTuple):
     """What one seat knows. Seats are told apart as me (first) and the opponent (second)."""
 
-    look: Array  # uint8[H, W]: what is seen of the cell + 8 · its owner (0 nobody or unknown, 1 me, 2 opponent)
+    look: (
+        Array  # uint8[H, W]: what is seen of the cell + 8 · its owner (0 nobody or unknown, 1 me, 2 opponent)
+    )
     army: Array  # int16 or int32[H, W]: zero where not visible
     land: Array  # int32[2]
     total: Array  # int32[2]: army in all
@@ -380,4 +382,3 @@ def seen(view: View) -> Array:
 def possessors(view: View) -> Array:
     """uint8[H, W]: 0 nobody or unknown, ME or OPPONENT."""
     return view.look >> OWNER_IN_VIEW
-

@@ -2,6 +2,8 @@
 
 - build: an action (k = 9) turns an own plain cell into a castle for a price, before any move.
 - deathtouch: from some turn on, a move that reaches the enemy general's cell wins whatever the armies.
+
+The competition preset is a variant of the game's row in the table of games.
 """
 
 import jax.numpy as jnp
@@ -23,19 +25,6 @@ from stratagem.games.generals.board import (
 from stratagem.games.generals.rules import BUILD, Outcome, Turn
 
 PRICE, NEARNESS, DISCOUNT = 35, 14, 2  # a castle costs 35, and 14 − 2·d more for each own site at distance d
-
-COMPETITION = {
-    "width": 21,
-    "height": 21,
-    "least": 18,
-    "cap": 1200,
-    "build": True,
-    "deathtouch": 800,
-    "apart": 17,
-    "mountains_from": 0.24,
-    "mountains_to": 0.26,
-}
-"""The competition preset, as options of the game."""
 
 
 def with_deathtouch(turn: Turn, since: int) -> Turn:

@@ -1,0 +1,191 @@
+"""A serious classical player of Generals: a cascade of plans, the first that applies is carried out.
+
+1. win: what can reach the enemy general and beat its guard goes there.
+2. defend: a stack that could take my general is met, or the general is reinforced in time.
+3. expand before the tick: just as many turns before every fiftieth as there is land to take.
+4. take a castle that pays.
+5. attack: gather along the richest ways into one stack, then walk it to where the general is likeliest.
+
+Plans are made of one thing, `flow`: what arrives at a goal, from each cell, and in how many moves. Each turn is
+planned anew; a stack under way stays the best choice because its way has become shorter.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from stratagem.agents.generals_memory import Memory, Remembering, take_in
+from stratagem.agents.generals_paths import Flow, downhill, flow, neighbours
+from stratagem.agents.generals_simple import act_best, likeliest_general, one_move, takings
+from stratagem.games.generals.game import Generals
+from stratagem.games.generals.rules import (
+    ME,
+    OPPONENT,
+    SEEN_CASTLE,
+    SEEN_GENERAL,
+    SEEN_MOUNTAIN,
+    STRUCTURE,
+    View,
+    possessors,
+    seen,
+)
+
+TICK = 50
+
+
+class Field(NamedTuple):
+    """The board as the player believes it to be now."""
+
+    mine: Array  # bool[H, W]
+    theirs: Array  # bool[H, W]
+    army: Array  # int32[H, W]
+    castle: Array  # bool[H, W]: a neutral castle
+    passable: Array  # bool[H, W]: no wall, as far as is known; castles of nobody are walls too
+    home: Array  # bool[H, W]: my general
+    movable: Array  # bool[H, W]: my cells that can send units
+
+
+class Plan(NamedTuple):
+    """One move, and whether it should be made."""
+
+    scores: Array  # float32[4, H, W]
+    applies: Array  # bool
+
+
+def survey(known: Memory, view: View) -> Field:
+    """What stands where, remembered or seen."""
+    mine = possessors(view) == ME
+    theirs = known.owner == OPPONENT
+    wall = (known.kind == SEEN_MOUNTAIN) | (known.kind == STRUCTURE)
+    castle = (known.kind == SEEN_CASTLE) & ~mine & ~theirs
+    home = (seen(view) == SEEN_GENERAL) & mine
+    return Field(mine, theirs, known.army, castle, ~wall & ~castle, home, mine & (known.army >= 2))
+
+
+def my_gain(field: Field) -> Array:
+    """int32[H, W]: what passing a cell adds to a stack of mine."""
+    return jnp.where(field.mine, field.army - 1, -(field.army + 1))
+
+
+def first_of(worth: Array, among: Array) -> Array:
+    """bool[H, W]: the cell with the highest worth among those given; none if there is none."""
+    best = jnp.argmax(jnp.where(among, worth, -jnp.inf).reshape(-1))
+    return (jnp.arange(among.size) == best).reshape(among.shape) & among
+
+
+def along(ways: Flow, start: Array) -> Array:
+    """float32[4, H, W]: the first step of the way from `start`."""
+    return one_move(downhill(ways.cost), start)
+
+
+@dataclass(frozen=True)
+class Cascade(Remembering):
+    """Wins if it can, defends if it must, expands before the tick, takes castles, gathers and attacks."""
+
+    game: Any
+    alarm: int = 10
+    """Steps from my general within which an enemy stack is a threat."""
+    harvest: int = 24
+    """Turns of each fifty that may be spent on gathering."""
+    traceable: ClassVar[bool] = True
+
+    def act(self, memory: Memory, view: View, legal: Array, key: Array) -> Array:
+        game: Generals = self.game
+        known = take_in(game, memory, view)
+        field = survey(known, view)
+        rounds = (game.height + game.width) // 2 + 4
+        enemy = likeliest_general(game, known)
+        to_enemy = flow(enemy, field.passable | enemy, my_gain(field), rounds)
+        plans = [
+            self.win(known, field, enemy, to_enemy),
+            self.defend(field, view, rounds),
+            self.expand(field, view, rounds),
+            self.take_castle(field, view, rounds),
+            self.attack(field, view, to_enemy, rounds),
+        ]
+        scores = takings(view)
+        for plan in reversed(plans):
+            scores = jnp.where(plan.applies, plan.scores, scores)
+        return act_best(game, scores, legal, key)
+
+    def win(self, known: Memory, field: Field, enemy: Array, to_enemy: Flow) -> Plan:
+        """The shortest way that beats the guard of a general whose place is known."""
+        guard = jnp.where(enemy, field.army, 0).sum()
+        # The guard grows by one every other turn, also since it was last seen.
+        age = known.turn - jnp.where(enemy, known.seen_at, 0).sum()
+        needed = guard + (age + to_enemy.steps) // 2 + 1
+        able = field.movable & to_enemy.open & (to_enemy.arrives > needed)
+        start = first_of(-to_enemy.steps.astype(jnp.float32), able)
+        return Plan(along(to_enemy, start), able.any() & (known.general >= 0))
+
+    def defend(self, field: Field, view: View, rounds: int) -> Plan:
+        """Meet the most dangerous stack, or bring home what comes in time."""
+        visible = (seen(view) != 0) & (seen(view) != STRUCTURE)
+        their_gain = jnp.where(field.theirs, field.army - 1, -(field.army + 1))
+        raid = flow(field.home, field.passable, jnp.where(field.theirs | field.mine, their_gain, -1), rounds)
+        guard = jnp.where(field.home, field.army, 0).sum()
+        raiders = field.theirs & visible & (field.army >= 2) & raid.open & (raid.steps <= self.alarm)
+        danger = jnp.where(raiders, raid.arrives - guard - raid.steps // 2, -1)
+        raider = first_of(danger.astype(jnp.float32) - raid.steps, raiders & (danger > 0))
+        threatened = raider.any()
+        time_left = jnp.where(raider, raid.steps, 0).sum()
+        strength = jnp.where(raider, field.army, 0).sum()
+
+        meeting = flow(raider, field.passable, my_gain(field), rounds)
+        able = field.movable & meeting.open & (meeting.arrives > strength) & (meeting.steps <= time_left)
+        meets = first_of(-meeting.steps.astype(jnp.float32), able)
+        rallying = flow(field.home, field.mine, my_gain(field), rounds)
+        in_time = field.movable & rallying.open & (rallying.steps <= time_left) & ~field.home
+        rallies = first_of(rallying.arrives / (1.0 + rallying.steps), in_time)
+        scores = jnp.where(able.any(), along(meeting, meets), along(rallying, rallies))
+        return Plan(scores, threatened & (able.any() | in_time.any()))
+
+    def expand(self, field: Field, view: View, rounds: int) -> Plan:
+        """Take land; applies when there are no more turns to the tick than there is land to take.
+
+        In the opening, always: a stack of n at distance d takes n cells in d + n moves, and the best such share
+        moves.
+        """
+        taking = takings(view)
+        free = field.passable & ~field.mine & ~field.theirs
+        frontier = free | (field.theirs & (field.army <= 1))
+        ways = flow(frontier, field.passable, jnp.zeros_like(field.army), rounds)
+        spare = (field.army - 1).astype(jnp.float32)
+        able = field.movable & ways.open
+        share = spare / (spare + ways.steps - 1.0 + 1e-6)
+        opening = view.turn < TICK
+        worth = jnp.where(able & (share >= 0.5), share, 0.0)
+        # A stack that takes a cell now is worth more than one that must walk first, and the smaller one moves.
+        straight = jnp.where(taking > 0, taking + 1.0 / (1.0 + spare), 0.0)
+        walking = one_move(downhill(ways.cost), able) * worth
+        scores = jnp.where(straight.max() > 0, straight, walking)
+        stacks = (neighbours(frontier, False).any(axis=0) & field.movable).sum()
+        left = TICK - 1 - view.turn % TICK
+        due = left <= jnp.clip(stacks, 4, 22)
+        return Plan(scores, (opening | due) & (scores.max() > 0))
+
+    def take_castle(self, field: Field, view: View, rounds: int) -> Plan:
+        """The castle that can be had in the fewest moves, when we are not behind."""
+        ways = flow(field.castle, field.passable, my_gain(field), rounds)
+        # The garrison at the end of each way: all are 40 to 49, so the largest known is a safe bound.
+        garrison = jnp.where(field.castle, field.army, 0).max()
+        able = field.movable & ways.open & (ways.arrives > garrison + 1) & (ways.steps <= 16)
+        start = first_of(-ways.steps.astype(jnp.float32), able)
+        strong = (view.total[0] >= view.total[1] - 10) & (view.total[0] > 70) & (view.turn < 600)
+        return Plan(along(ways, start), strong & able.any())
+
+    def attack(self, field: Field, view: View, to_enemy: Flow, rounds: int) -> Plan:
+        """Gather into the largest stack early in each fifty turns, then walk it to the enemy."""
+        stack = first_of(field.army.astype(jnp.float32), field.movable)
+        gathering = flow(stack, field.mine, my_gain(field), rounds)
+        helpers = field.movable & gathering.open & ~stack & ~field.home
+        yields = gathering.arrives / jnp.maximum(1.0, gathering.steps)
+        helper = first_of(yields, helpers)
+        best_yield = jnp.where(helper, yields, 0.0).max()
+        early = view.turn % TICK < self.harvest
+        gather = early & helper.any() & (best_yield >= 1.5)
+        goes = stack & to_enemy.open
+        scores = jnp.where(gather, along(gathering, helper), along(to_enemy, goes))
+        return Plan(scores, gather | goes.any())
