@@ -1,0 +1,1 @@
+"""A seat on a live generals.io server, over Socket.IO."""
