@@ -8,6 +8,8 @@ k - (columns - 1) - low of the waiting player, so that the layer above reads con
     re-rolls and the mean over the first roll (`finish`)  ->  equities, [positions]
     turned into rows of the next matrix (`write_rows`)
 
+The first two can also run as the kernels of `dice_pallas`.
+
 One mover's set and up to `rows` opponent's sets are done at a time, so a handful of shapes is compiled.
 """
 
@@ -39,7 +41,7 @@ class Shape:
     columns: int
     """Score differences of every pair, the undecided ones and some padding."""
     fused: bool
-    """Whether the re-rolls run as one kernel (`dice_pallas`) or as plain array operations."""
+    """Whether a turn runs as the kernels of `dice_pallas` or as plain array operations."""
 
     @property
     def positions(self) -> int:
@@ -52,43 +54,60 @@ def shape_for(family: Family, fused: bool = False) -> Shape:
     widest = max(len(group) for group in board.sets)
     parts = -(-widest * columns // CHUNK)
     rows = -(-widest // parts)
-    if fused:  # its blocks are whole
-        rows = -(-rows // 128) * 128
     return Shape(family, rows, columns, fused)
+
+
+CLOSED = -1  # in a plan, in place of a category
+
+
+def look_ahead(below: Array, plan: Array, theirs: Array, shape: Shape, reach: int) -> list[Array]:
+    """For each way to score, float32[rows, reach]: the scorer's equity by the lead afterwards, from the lowest on.
+
+    `plan` is int32[3 * ways + 3]: for each way the row in `below` where the opponent's sets start, the category,
+    and the most that the rest can still score; then the most that the mover's whole set can, its rank, and the
+    first opponent's set.
+    """
+    ways = (plan.shape[0] - 3) // 3
+    row, category, rest = plan[:ways], plan[ways : 2 * ways], plan[2 * ways : 3 * ways]
+    mine, first = plan[-3], plan[-1]
+    total, columns = shape.columns - 1, shape.columns
+    most = lax.dynamic_slice(theirs, (first,), (shape.rows,))
+    low = -jnp.minimum(mine, total - most)  # [rows]
+    ahead = []
+    for way in range(ways):
+        slab = lax.dynamic_slice(below, (row[way] + first, 0), (shape.rows, columns))
+        start = low - jnp.minimum(most, total - rest[way]) + columns - 1
+        at = start[:, None] + jnp.arange(reach)
+        value = jnp.take_along_axis(slab, jnp.clip(at, 0, columns - 1), axis=1)
+        value = jnp.where(at < 0, -1.0, jnp.where(at >= columns, 1.0, value))
+        ahead.append(jnp.where(category[way] == CLOSED, -2.0, value))
+    return ahead
 
 
 @partial(jax.jit, static_argnames="shape")
 def score_rolls(
     below: Array, plans: Array, chunk: Array, theirs: Array, points: Array, *, shape: Shape
 ) -> Array:
-    """float32[1 or 2, rolls, positions]: the best category for every roll; a second layer for the first roll.
-
-    `plans` is int32[chunks, 3 * ways + 3]: for each way to score the row in `below` where the opponent's sets
-    start, the category, and the most that the rest can still score; then the same for the mover's whole set, its
-    rank, and the first opponent's set.
-    """
-    plan = plans[chunk]
-    ways = (plans.shape[1] - 3) // 3
-    row, category, rest = plan[:ways], plan[ways : 2 * ways], plan[2 * ways : 3 * ways]
-    mine, first = plan[-3], plan[-1]
-    total, columns = shape.columns - 1, shape.columns
-    most = lax.dynamic_slice(theirs, (first,), (shape.rows,))
-    low = -jnp.minimum(mine, total - most)  # [rows]
-    furthest = columns + int(points_ceiling(shape.family))
-    ahead = []
-    for way in range(ways):
-        slab = lax.dynamic_slice(below, (row[way] + first, 0), (shape.rows, columns))
-        start = low - jnp.minimum(most, total - rest[way]) + columns - 1
-        at = start[:, None] + jnp.arange(furthest)
-        value = jnp.take_along_axis(slab, jnp.clip(at, 0, columns - 1), axis=1)
-        ahead.append(jnp.where(at < 0, -1.0, jnp.where(at >= columns, 1.0, value)))
+    """float32[1 or 2, rolls, positions]: the best category for every roll; a second layer for the first roll."""
+    columns = shape.columns
+    ahead = look_ahead(below, plans[chunk], theirs, shape, columns + points_ceiling(shape.family))
     ahead = lax.optimization_barrier(ahead)  # else each is worked out again for every roll
+    ways = len(ahead)
+    category = plans[chunk, ways : 2 * ways]
     best = None
     for way in range(ways):
         shifted = jax.vmap(jax.vmap(partial(_window, ahead[way], columns)))(points[:, category[way]])
         best = shifted if best is None else jnp.maximum(best, shifted)
     assert best is not None
     return best.reshape(*best.shape[:2], shape.positions)
+
+
+@partial(jax.jit, static_argnames=("shape", "reach"))
+def ahead_of_all(
+    below: Array, plans: Array, chunk: Array, theirs: Array, *, shape: Shape, reach: int
+) -> Array:
+    """float32[categories, rows, reach]: `look_ahead` for every category of the sheet, closed ones included."""
+    return jnp.stack(look_ahead(below, plans[chunk], theirs, shape, reach))
 
 
 def _window(ahead: Array, columns: int, points: Array) -> Array:
@@ -162,7 +181,7 @@ def write_rows(
 ) -> tuple[Array, Array, Array]:
     """Put a chunk's equities in place; also the sum of their bit patterns and of the equities themselves."""
     mine, rank, first = plans[chunk, -3], plans[chunk, -2], plans[chunk, -1]
-    values = values.reshape(shape.rows, shape.columns)
+    values = values.reshape(shape.rows, -1)[:, : shape.columns]
     most = lax.dynamic_slice(theirs, (first,), (shape.rows,))
     total = shape.columns - 1
     width = jnp.where(most < 0, 0, total + 1 - jnp.abs(total - mine - most))
@@ -176,11 +195,12 @@ def write_rows(
 class Stream:
     """Two layers on the device; `advance` turns the lower into the next one up."""
 
-    def __init__(self, family: Family, fused: bool = False):
+    def __init__(self, family: Family, fused: bool = False, largest: int | None = None):
         self.board = layout(family)
         self.shape = shape_for(family, fused)
         self.points = turn_points(family)
-        largest = max(self.board.pairs(layer) for layer in range(self.board.layers + 1))
+        if largest is None:
+            largest = max(self.board.pairs(layer) for layer in range(self.board.layers + 1))
         size = (largest + self.shape.rows, self.shape.columns)
         self.layer = 0
         self.solved, self.spare = empty_layers(size)
@@ -195,8 +215,7 @@ class Stream:
         sums = []
         for number in range(len(plans)):
             chunk = jnp.int32(number)
-            rolled = score_rolls(self.solved, plans_there, chunk, theirs_there, self.points, shape=self.shape)
-            values = self.finish(rolled)
+            values = self.turn(plans_there, chunk, theirs_there)
             self.spare, bits, total = write_rows(
                 self.spare, values, plans_there, chunk, theirs_there, movers, shape=self.shape
             )
@@ -207,12 +226,17 @@ class Stream:
         self.solved, self.spare, self.layer = self.spare, self.solved, layer
         self.sums = sums
 
-    def finish(self, rolled: Array) -> Array:
-        if self.shape.fused:
-            from stratagem.solvers.dice_pallas import fused_finish
+    def turn(self, plans: Array, chunk: Array, theirs: Array) -> Array:
+        """float32[rows, columns]: the equities of a chunk."""
+        shape, family = self.shape, self.board.family
+        if not shape.fused:
+            rolled = score_rolls(self.solved, plans, chunk, theirs, self.points, shape=shape)
+            return finish(rolled, shape=shape)
+        from stratagem.solvers.dice_pallas import fused_turn, padded
 
-            return fused_finish(rolled, shape=self.shape)
-        return finish(rolled, shape=self.shape)
+        reach = padded(shape.columns) + points_ceiling(family)
+        ahead = ahead_of_all(self.solved, plans, chunk, theirs, shape=shape, reach=reach)
+        return fused_turn(ahead, family=family, interpret=jax.default_backend() == "cpu")
 
     def report(self) -> LayerReport:
         positions = self.board.size(self.layer)
@@ -262,16 +286,24 @@ def plan_layer(board: Layout, layer: int, shape: Shape) -> tuple[np.ndarray, np.
     padded = -(-waiting // shape.rows) * shape.rows
     theirs = np.full(padded, -1, np.int32)
     theirs[:waiting] = board.most[board.sets[opponent]]
-    ways = mover + mover % 2  # rounded up, so that half as many programs are compiled
+    # The fused way looks at all categories; the plain one at the open ones, rounded up to even numbers, so that
+    # half as many programs are compiled.
+    ways = len(board.best) if shape.fused else mover + mover % 2
     plans = []
     for rank, mask in enumerate(sets.tolist()):
         open_ = [c for c in range(len(board.best)) if mask >> c & 1]
-        open_ += open_[: ways - mover]
-        rests = [mask ^ (1 << c) for c in open_]
-        rows = [int(board.rank[rest]) * waiting for rest in rests]
+        if shape.fused:
+            listed = [c if c in open_ else CLOSED for c in range(ways)]
+        else:
+            listed = open_ + open_[: ways - mover]
+        rests = [mask if c == CLOSED else mask ^ (1 << c) for c in listed]
+        rows = [
+            0 if c == CLOSED else int(board.rank[rest]) * waiting
+            for c, rest in zip(listed, rests, strict=True)
+        ]
         most = [int(board.most[rest]) for rest in rests]
         for first in range(0, waiting, shape.rows):
-            plans.append([*rows, *open_, *most, int(board.most[mask]), rank, first])
+            plans.append([*rows, *listed, *most, int(board.most[mask]), rank, first])
     return np.array(plans, np.int32), theirs
 
 

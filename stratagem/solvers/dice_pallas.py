@@ -1,13 +1,22 @@
-"""The re-rolls of a turn as one GPU kernel each: every value of the recursion stays on the chip.
+"""A turn as a few GPU kernels that keep the recursion on the chip.
 
-As plain array operations a re-roll reads and writes the values of all keeps some twenty times; here a program
-of the grid reads the values of the rolls for `BLOCK` positions once and writes the answer once.
+As plain array operations a re-roll reads and writes the values of all keeps some twenty times. Here one program of
+the grid holds `BLOCK` score differences of one pair of sets: it reads the value of every roll, adds it to the keeps
+that it can come from, works the keeps out in registers, and writes the value of every roll one re-roll earlier.
+
+    score   ahead[categories, rows, reach]  ->  rolled[rolls, rows, width]
+    reroll  rolled                          ->  rolled, one decision earlier
+    last    rolled                          ->  equity[rows, width]
+
+Only the keeps of fewer than all dice live in registers (210 values with five dice, under the 255 of a thread); the
+rolls are read twice through two arguments, or the compiler would merge the reads and keep all of them alive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,68 +26,106 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
 from stratagem.games.dice.family import Family
-from stratagem.games.dice.keeps import keeps
-from stratagem.solvers.dice_jax import Shape, divide
+from stratagem.games.dice.keeps import keeps, scores
+from stratagem.solvers.dice_jax import divide
 
-BLOCK = 128  # positions a program; with four warps that is one position a thread
+BLOCK = 32  # score differences a program: one warp
 
 
-def reroll_values(rolled: Sequence[Array], family: Family) -> list[Array]:
-    """The values of the rolls before one more decision, from those after it; one vector each."""
+def padded(columns: int) -> int:
+    """Columns rounded up to whole blocks."""
+    return -(-columns // BLOCK) * BLOCK
+
+
+def keep_values(load: Callable[[int], Array], family: Family) -> list[Array]:
+    """The best value among all keeps of fewer than all dice that each of them contains."""
     k = keeps(family.dice, family.faces)
-    kept: list[Array] = [rolled[0]] * k.partial + list(rolled)
-    for keep in range(k.partial - 1, -1, -1):
-        kept[keep] = divide(tree_sum([kept[more] for more in k.add[keep]]), family.faces)
-    for keep in range(1, len(kept)):
-        for fewer in k.drop[keep][k.drop[keep] >= 0]:
-            kept[keep] = jnp.maximum(kept[keep], kept[fewer])
-    return kept[k.partial :]
+    sums: list[Any] = [None] * k.partial
+    kept: list[Any] = [None] * k.partial
+    for i in range(len(k.multisets) - 1, 0, -1):
+        if i >= k.partial:
+            value = load(i - k.partial)
+        else:
+            value = kept[i] = divide(sums[i], family.faces)
+        for fewer in k.drop[i][k.drop[i] >= 0]:
+            sums[fewer] = value if sums[fewer] is None else sums[fewer] + value
+    kept[0] = divide(sums[0], family.faces)
+    for i in range(1, k.partial):
+        for fewer in k.drop[i][k.drop[i] >= 0]:
+            kept[i] = jnp.maximum(kept[i], kept[fewer])
+    return kept
 
 
-def tree_sum(terms: Sequence[Array]) -> Array:
-    while len(terms) > 1:
-        terms = [a + b for a, b in zip(terms[::2], terms[1::2], strict=False)] + list(
-            terms[len(terms) & ~1 :]
-        )
-    return terms[0]
+def earlier_rolls(kept: Sequence[Array], load: Callable[[int], Array], family: Family) -> Iterator[Array]:
+    """The value of each roll before the decision: all dice kept, or the best of fewer."""
+    k = keeps(family.dice, family.faces)
+    for roll in range(len(k.rolls)):
+        value = load(roll)
+        drop = k.drop[k.partial + roll]
+        for fewer in drop[drop >= 0]:
+            value = jnp.maximum(value, kept[fewer])
+        yield value
 
 
-def _reroll_kernel(rolled, out, *, family: Family):
-    here = pl.ds(pl.program_id(0) * BLOCK, BLOCK)
-    values = [rolled[roll, here] for roll in range(rolled.shape[0])]
-    for roll, value in enumerate(reroll_values(values, family)):
-        out[roll, here] = value
+def _score_kernel(ahead, rolled, *, family: Family):
+    """A lead is worth no less than a smaller one, so scoring nothing need only be compared once."""
+    row, start = pl.program_id(0), pl.program_id(1) * BLOCK
+    points = scores(family)
+    known: dict[tuple[int, int], Array] = {}
+
+    def after(category: int, gain: int) -> Array:
+        if (category, gain) not in known:
+            known[category, gain] = ahead[category, row, pl.ds(start + gain, BLOCK)]
+        return known[category, gain]
+
+    nothing = after(0, 0)
+    for category in range(1, len(points)):
+        nothing = jnp.maximum(nothing, after(category, 0))
+    for roll in range(points.shape[1]):
+        value = nothing
+        for scoring in np.flatnonzero(points[:, roll]):
+            value = jnp.maximum(value, after(int(scoring), int(points[scoring, roll])))
+        rolled[roll, row, pl.ds(start, BLOCK)] = value
 
 
-def _last_kernel(rolled, out, *, family: Family):
-    here = pl.ds(pl.program_id(0) * BLOCK, BLOCK)
-    values = [rolled[roll, here] for roll in range(rolled.shape[0])]
-    ways = keeps(family.dice, family.faces).ways.astype(np.float32)
-    weighted = [value * n for value, n in zip(reroll_values(values, family), ways, strict=True)]
-    out[here] = divide(tree_sum(weighted), family.faces**family.dice)
+def _reroll_kernel(rolled, again, out, *, family: Family):
+    row, here = pl.program_id(0), pl.ds(pl.program_id(1) * BLOCK, BLOCK)
+    kept = keep_values(lambda roll: rolled[roll, row, here], family)
+    for roll, value in enumerate(earlier_rolls(kept, lambda roll: again[roll, row, here], family)):
+        out[roll, row, here] = value
 
 
-@partial(jax.jit, static_argnames=("shape", "interpret"))
-def fused_finish(rolled: Array, *, shape: Shape, interpret: bool = False) -> Array:
-    """float32[positions]: the turn's value from the values of its rolls, as `dice_jax.finish` gives it."""
-    family = shape.family
+def _last_kernel(rolled, again, out, *, family: Family):
+    row, here = pl.program_id(0), pl.ds(pl.program_id(1) * BLOCK, BLOCK)
+    kept = keep_values(lambda roll: rolled[roll, row, here], family)
+    ways = keeps(family.dice, family.faces).ways
+    total, group = None, None
+    for roll, value in enumerate(earlier_rolls(kept, lambda roll: again[roll, row, here], family)):
+        weighted = value * np.float32(ways[roll])
+        group = weighted if group is None else group + weighted
+        if roll % 16 == 15 or roll == len(ways) - 1:  # one long float32 sum would lose digits
+            total, group = group if total is None else total + group, None
+    assert total is not None
+    out[row, here] = divide(total, family.faces**family.dice)
+
+
+@partial(jax.jit, static_argnames=("family", "interpret"))
+def fused_turn(ahead: Array, *, family: Family, interpret: bool = False) -> Array:
+    """float32[rows, width]: a turn's value; ahead[c, row, i + s] is what scoring s in category c leads to."""
     if family.has_first_roll_bonus or family.rolls < 2:
-        raise ValueError(
-            f"the fused kernel knows no first-roll bonus and needs two rolls; {family.name} differs"
-        )
-    rolls, positions = rolled.shape[1:]
-    if positions % BLOCK:
-        raise ValueError(f"{positions} positions are no multiple of {BLOCK}")
-    call = partial(
+        raise ValueError(f"the kernels know no first-roll bonus and need two rolls; {family.name} differs")
+    rows = ahead.shape[1]
+    width = (ahead.shape[2] - int(scores(family).max())) // BLOCK * BLOCK
+    rolls = len(keeps(family.dice, family.faces).rolls)
+    call: Any = partial(
         pl.pallas_call,
-        grid=(positions // BLOCK,),
+        grid=(rows, width // BLOCK),
         interpret=interpret,
-        compiler_params=None if interpret else triton.CompilerParams(num_warps=4, num_stages=1),
+        compiler_params=None if interpret else triton.CompilerParams(num_warps=1, num_stages=1),
     )
-    values = rolled[0]
+    every_roll = jax.ShapeDtypeStruct((rolls, rows, width), jnp.float32)
+    rolled = call(partial(_score_kernel, family=family), out_shape=every_roll)(ahead)
     for _ in range(family.rolls - 2):
-        like = jax.ShapeDtypeStruct((rolls, positions), jnp.float32)
-        values = call(partial(_reroll_kernel, family=family), out_shape=like)(values)
-    return call(
-        partial(_last_kernel, family=family), out_shape=jax.ShapeDtypeStruct((positions,), jnp.float32)
-    )(values)
+        rolled = call(partial(_reroll_kernel, family=family), out_shape=every_roll)(rolled, rolled)
+    equity = jax.ShapeDtypeStruct((rows, width), jnp.float32)
+    return call(partial(_last_kernel, family=family), out_shape=equity)(rolled, rolled)

@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -27,7 +28,6 @@ import numpy as np
 from stratagem.games.dice.family import FAMILIES, Family
 from stratagem.solvers.dice_layers import LayerReport, layout
 
-FUSED_DICE = 3  # the kernel of five dice, 462 values unrolled, took over 100 s to compile on an H200
 KEPT = 1 << 20  # positions of the top layers that are written out
 
 
@@ -129,45 +129,62 @@ def stream_solve(
     return kept
 
 
-def fused_is_better(family: Family) -> bool:
-    """Whether the fused kernel runs here, gives the same numbers, and is faster."""
+def fused_is_better(family: Family, patience: float = 150.0) -> bool:
+    """Whether the fused kernels compile here, give the same numbers, and are faster.
+
+    Tried in a process of its own, because a kernel that the compiler chokes on cannot be interrupted.
+    """
+    if family.has_first_roll_bonus or family.rolls < 2:
+        return False
+    name = family.name if family.name in FAMILIES else "generala"
+    words = [sys.executable, "-m", "stratagem.solvers.dice_stream", name, "--try-fused"]
+    frugal = os.environ | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    try:
+        done = subprocess.run(
+            words, env=frugal, timeout=patience, stdout=subprocess.PIPE, text=True, check=False
+        )
+    except subprocess.TimeoutExpired:
+        print(f"the fused kernels were not compiled in {patience:.0f} s", file=sys.stderr, flush=True)
+        return False
+    return done.stdout.strip().endswith("fused")
+
+
+def try_fused(family: Family) -> str:
+    """`fused` if that way is right and faster on this machine, else `plain`."""
     import jax
 
-    from stratagem.solvers.dice_jax import finish, shape_for
+    from stratagem.core.compile_cache import use_compile_cache
+    from stratagem.solvers.dice_jax import Stream, plan_layer
 
-    if jax.devices()[0].platform != "gpu" or family.has_first_roll_bonus or family.rolls < 2:
-        return False
-    if family.dice > FUSED_DICE:
-        return False
-    from stratagem.games.dice.keeps import keeps
-    from stratagem.solvers.dice_pallas import fused_finish
-
-    shape = shape_for(family, fused=True)
-    rolls = len(keeps(family.dice, family.faces).rolls)
-    rolled = jax.random.uniform(jax.random.key(0), (1, rolls, shape.positions), minval=-1.0, maxval=1.0)
-    seconds = {}
-    answers = {}
-    for name, way in (("plain", finish), ("fused", fused_finish)):
-        try:
-            start = time.perf_counter()
-            answers[name] = way(rolled, shape=shape).block_until_ready()
-            compiled = time.perf_counter()
-            for _ in range(5):
-                way(rolled, shape=shape).block_until_ready()
-            seconds[name] = (time.perf_counter() - compiled) / 5
-            rate = shape.positions / seconds[name]
-            print(
-                f"{name}: compiled in {compiled - start:.1f} s, {rate:,.0f} positions/s",
-                file=sys.stderr,
-                flush=True,
-            )
-        except Exception as error:  # the plain way is always there
-            print(f"{name}: {type(error).__name__}: {str(error)[:500]}", file=sys.stderr, flush=True)
-    if len(answers) < 2:
-        return False
-    difference = float(abs(answers["plain"] - answers["fused"]).max())
+    if jax.devices()[0].platform != "gpu":
+        return "plain"
+    use_compile_cache()
+    layer = len(family.categories)
+    answers, rates = {}, {}
+    for fused in (False, True):
+        stream = Stream(family, fused, largest=1 << 12)  # rows beyond are read from the last ones
+        stream.solved = jax.random.uniform(
+            jax.random.key(0), stream.solved.shape, minval=-1.0, maxval=1.0
+        ).sort(axis=1)
+        plans, theirs = (jax.numpy.asarray(part) for part in plan_layer(stream.board, layer, stream.shape))
+        rows = min(stream.shape.rows, int((theirs >= 0).sum()))
+        start = time.perf_counter()
+        first = stream.turn(plans, jax.numpy.int32(0), theirs).block_until_ready()
+        compiled = time.perf_counter()
+        for _ in range(10):
+            again = stream.turn(plans, jax.numpy.int32(0), theirs)
+        again.block_until_ready()
+        rates[fused] = 10 * stream.shape.positions / (time.perf_counter() - compiled)
+        answers[fused] = first.reshape(stream.shape.rows, -1)[:rows, : stream.shape.columns]
+        what = "fused" if fused else "plain"
+        print(
+            f"{what}: compiled in {compiled - start:.1f} s, {rates[fused]:,.0f} positions/s",
+            file=sys.stderr,
+            flush=True,
+        )
+    difference = float(abs(answers[True] - answers[False]).max())
     print(f"largest difference {difference:.2g}", file=sys.stderr, flush=True)
-    return difference < 1e-6 and seconds["fused"] < seconds["plain"]
+    return "fused" if difference < 1e-5 and rates[True] > rates[False] else "plain"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -176,14 +193,24 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path(), help="folder for the results")
     parser.add_argument("--budget", type=float, default=float("inf"), help="seconds this run may take")
     parser.add_argument("--engine", choices=("auto", "numba", "plain", "fused"), default="auto")
+    parser.add_argument(
+        "--try-fused", action="store_true", help="only find out which of the jax ways is faster"
+    )
     chosen = parser.parse_args(arguments)
     os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.96")
     family = FAMILIES[chosen.game](**({"upper_bonus": False} if chosen.game == "yatzy" else {}))
+    if chosen.try_fused:
+        print(try_fused(family))
+        return 0
     chosen.out.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     engine = chosen.engine
     if engine == "auto":
         engine = "fused" if fused_is_better(family) else "plain"
+    if engine != "numba":
+        from stratagem.core.compile_cache import use_compile_cache
+
+        use_compile_cache()
     with (chosen.out / f"{chosen.game}.json").open("w", encoding="utf-8") as file:
 
         def report(line: dict[str, Any]) -> None:

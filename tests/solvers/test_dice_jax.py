@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from stratagem.games.dice.family import crag, generala, yatzy
-from stratagem.solvers import dice_jax, dice_numba, dice_pallas
+from stratagem.games.dice.family import Family, crag, generala, yatzy
+from stratagem.solvers import dice_jax, dice_numba
 from stratagem.solvers.dice_layers import layout
 
 GAMES = [
@@ -55,8 +55,17 @@ def test_a_layer_can_be_solved_from_a_layer_on_disk():
     np.testing.assert_allclose(out, layers[3], atol=1e-6)
 
 
-def test_the_fused_kernel_gives_what_the_array_operations_give():
-    shape = dice_jax.Shape(crag(), rows=128, columns=2, fused=True)
-    rolled = np.random.default_rng(3).uniform(-1, 1, (1, 56, shape.positions)).astype(np.float32)
-    fused = dice_pallas.fused_finish(rolled, shape=shape, interpret=True)
-    np.testing.assert_allclose(fused, dice_jax.finish(rolled, shape=shape), atol=3e-7)
+@pytest.mark.parametrize(
+    "family",
+    [
+        crag().reduced("ones", "fives", "odd_straight", "thirteen"),
+        Family("small", generala().reduced("ones", "twos").categories, dice=2, faces=3, rolls=3),
+    ],
+    ids=lambda family: family.name,
+)
+def test_the_fused_kernels_solve_the_same_game(family):
+    stream = dice_jax.Stream(family, fused=True)
+    for expected in cpu_layers(family):
+        for _ in stream.advance():
+            pass
+        np.testing.assert_allclose(stream.compact(), expected, atol=1e-6)
