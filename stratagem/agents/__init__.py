@@ -24,6 +24,18 @@ AGENTS: Registry[Agent] = Registry(
             games=("corso",),
         ),
         Row(
+            "net",
+            "stratagem.agents.network:Net",
+            "a trained network without search",
+            games=("corso",),
+        ),
+        Row(
+            "az",
+            "stratagem.agents.network:AlphaZero",
+            "AlphaZero: tree search with a trained network",
+            games=("corso",),
+        ),
+        Row(
             "perfect",
             "stratagem.agents.corso:PerfectPlayer",
             "never gives anything away, on boards that can be solved",

@@ -14,6 +14,7 @@ from stratagem.core.errors import StratagemError
 from stratagem.core.registry import suggestion
 
 COMMANDS = {
+    "train": "learn a game by self-play, rate the result, say where to play it",
     "games": "the games, their variants and who plays them",
     "play": "play against any agent in the terminal",
     "match": "two or more agents against each other, with intervals",

@@ -1,0 +1,227 @@
+"""`stratagem train`"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+
+from stratagem.agents import AGENTS, make_agent
+from stratagem.agents.agent import Forgetful
+from stratagem.arena.match import play_games
+from stratagem.arena.report import Standing, markdown, standing
+from stratagem.arena.report import write_report as write_rating
+from stratagem.arena.tournament import Tournament, run_tournament
+from stratagem.cli.output import log, out, print_json, progress_bar
+from stratagem.cli.tournament import print_table
+from stratagem.core.compile_cache import use_compile_cache
+from stratagem.core.files import recover_lines
+from stratagem.core.game import Game, View
+from stratagem.core.registry import read_options
+from stratagem.games import make_game
+from stratagem.learners.alphazero import AlphaZero, AlphaZeroConfig, State, policies_of
+from stratagem.learners.presets import PRESETS
+from stratagem.learners.report import write_report
+from stratagem.learners.run import Run, run
+from stratagem.networks import parameters
+from stratagem.networks.weights import save_weights
+from stratagem.search import Puct
+
+LADDER = ("random", "mm:depth=1", "mm:depth=2", "mm:depth=3", "mm:depth=4")
+
+
+@dataclass(frozen=True)
+class Command:
+    """Train a player by self-play, rate it, and say where to play it.
+
+    The run is a folder with metrics, checkpoints, weights and a report. Ctrl-C saves and leaves; --resume goes on.
+    """
+
+    game: Annotated[str, tyro.conf.arg(metavar="GAME")]
+    """The game, with options after a colon: corso:width=4,height=4."""
+    preset: Literal["quick", "paper", "best", "gpu"] = "quick"
+    """quick: about five minutes on two cores; paper: the Corso paper's numbers; best and gpu: hours, or an H200."""
+    set: tuple[str, ...] = ()
+    """Settings that differ from the preset: iterations=30 simulations=64. All are listed in docs/alphazero.md."""
+    also: tuple[str, ...] = ()
+    """More variants that the same network learns: corso:width=4,height=4."""
+    out: Path | None = None
+    """Folder of the run; runs/GAME-PRESET unless given."""
+    seed: int = 0
+    """Same seed, same run (on the same machine)."""
+    resume: bool = False
+    """Go on with the run in the folder."""
+    minutes: float = 0.0
+    """Save and stop after so long; 0 for no limit."""
+    rate: int = 20
+    """Games of each pair in the rating afterwards; 0 for none."""
+    json: bool = False
+    """Print one JSON object instead of a table."""
+
+    def run(self) -> int:
+        use_compile_cache()
+        games = [make_game(text) for text in (self.game, *self.also)]
+        config = configured(self.preset, self.set)
+        folder = self.out or Path("runs") / f"{games[0].spec.name}-{self.preset}"
+        learner = AlphaZero(games, config)
+        weights = folder / "weights.safetensors"
+        settings = Run(
+            folder,
+            self.seed,
+            self.resume,
+            evaluate_every=max(config.iterations // 4, 1),
+            minutes=self.minutes,
+        )
+        log.print(
+            f"Training {games[0].spec.title}, preset {self.preset}: {config.iterations} iterations of "
+            f"{config.lanes} games side by side. The first minute goes into compiling."
+        )
+        ladder = [name for name in LADDER[:4] if plays(name, games[0])]
+        described = {**asdict(config), "games": [game.spec.title for game in games]}
+        state, done = run(
+            learner,
+            settings,
+            described,
+            evaluate=partial(climb, games[0], ladder, 20),
+            say=lambda line: log.print(line, highlight=False),
+        )
+        network = learner.network(state)
+        summary = {"iterations": learner.iteration(state), "preset": self.preset, "seed": self.seed}
+        save_weights(weights, network, config.network, games, {**summary, "parameters": parameters(network)})
+        if not done:
+            log.print(
+                f"Stopped at iteration {summary['iterations']}; the same command with --resume goes on."
+            )
+            return 0
+        return self.show(learner, state, weights, folder)
+
+    def show(self, learner: AlphaZero, state: State, weights: Path, folder: Path) -> int:
+        """Rate, report, and tell."""
+        game, network = learner.games[0], learner.network(state)
+        player = f"az:simulations=100,weights={weights}"
+        outcome = None
+        if self.rate:
+            entrants = (player, f"net:weights={weights}", *(name for name in LADDER if plays(name, game)))
+            tournament = Tournament(self.game, entrants, self.rate, self.seed)
+            results_log = folder / "rating" / "results.jsonl"
+            results_log.unlink(missing_ok=True)
+            with progress_bar("rating games") as update:
+                results = run_tournament(tournament, results_log, workers=1, progress=update)
+            anchor = next(name for name in ("mm:depth=1", "random") if name in entrants)
+            outcome = standing(tournament, results, anchor)
+            write_rating(outcome, folder / "rating")
+            outcome = renamed(outcome, {entrants[0]: "az:simulations=100", entrants[1]: "net"})
+        report = write_report(
+            folder,
+            f"Training of {game.spec.title}",
+            {
+                "preset": self.preset,
+                "network": f"`{learner.config.network}`, {parameters(network):,} numbers",
+                "iterations": learner.iteration(state),
+                "seed": self.seed,
+                "ruleset": f"`{game.spec.ruleset}`",
+            },
+            recover_lines(folder / "metrics.jsonl"),
+            opening(game, network),
+            table_of(outcome) if outcome else "",
+        )
+        if self.json:
+            content: dict[str, Any] = {
+                "game": game.spec.title,
+                "weights": str(weights),
+                "report": str(report),
+            }
+            print_json(content | ({"rating": outcome.as_json()} if outcome else {}))
+            return 0
+        if outcome:
+            print_table(outcome)
+        out.print(f"Report: {report}")
+        out.print(f"Play it: stratagem play {self.game} --against {player}")
+        return 0
+
+
+def renamed(outcome: Standing, names: Mapping[str, str]) -> Standing:
+    """With shorter names for those whose weights are known from the context."""
+    return replace(
+        outcome,
+        ratings=[replace(row, name=names.get(row.name, row.name)) for row in outcome.ratings],
+        move_seconds={names.get(name, name): spent for name, spent in outcome.move_seconds.items()},
+    )
+
+
+def table_of(outcome: Standing) -> str:
+    """The rating table as Markdown, and where the rest is."""
+    lines = markdown(outcome).splitlines()
+    first = next(index for index, line in enumerate(lines) if line.startswith("|"))
+    length = next(index for index, line in enumerate(lines[first:]) if not line.startswith("|"))
+    return "\n".join(
+        [*lines[first : first + length], "", "All results: [rating/report.md](rating/report.md)."]
+    )
+
+
+def configured(preset: str, changes: tuple[str, ...]) -> AlphaZeroConfig:
+    """A preset with some settings changed."""
+    options = dict(part.partition("=")[::2] for part in changes)
+    return replace(PRESETS[preset], **read_options("AlphaZero", AlphaZeroConfig, options))
+
+
+def plays(name: str, game: Game) -> bool:
+    """Whether an agent plays a game."""
+    row = AGENTS.row(name.partition(":")[0])
+    return not row.games or game.spec.name in row.games
+
+
+@dataclass(frozen=True)
+class Learning(Forgetful):
+    """The network as it is now, without search: an agent whose weights are an argument, so it compiles once."""
+
+    game: Any
+    network: Any
+    traceable: ClassVar[bool] = False
+
+    def act(self, memory: Any, view: View, legal: np.ndarray, key: np.random.Generator) -> int:
+        return int(self.act_many([memory], view[None], legal[None], [key])[0])
+
+    def act_many(
+        self, memories: list[Any], views: View, legals: np.ndarray, keys: list[np.random.Generator]
+    ) -> np.ndarray:
+        rows = 1 << (len(legals) - 1).bit_length()  # few shapes, so few compilations
+        spread = np.arange(rows) % len(legals)
+        chosen = likeliest(self.network, jnp.asarray(views[spread]), jnp.asarray(legals[spread]))
+        return np.asarray(chosen)[: len(legals)]
+
+
+@eqx.filter_jit
+def likeliest(network: Any, views: jax.Array, legals: jax.Array) -> jax.Array:
+    """int[R]: the network's first choice in each row."""
+    logits = jax.vmap(network)(views).logits
+    return jnp.argmax(jnp.where(legals, logits, -jnp.inf), axis=-1)
+
+
+def climb(game: Game, ladder: list[str], games: int, network: Any, iteration: int) -> Mapping[str, float]:
+    """The score of the network alone against each opponent, seats in turn."""
+    scores = {}
+    for name in ladder:
+        agents = [Learning(game, network), make_agent(name, game)]
+        seatings = [[(seat + index) % 2 for seat in range(game.spec.seats)] for index in range(games)]
+        played = play_games(game, agents, seatings, range(games))
+        points = [(one.returns[one.seating.index(0)] + 1) / 2 for one in played]
+        scores[f"against {name}"] = float(np.mean(points))
+    return scores
+
+
+def opening(game: Any, network: Any) -> dict[str, np.ndarray]:
+    """The paper's figure: the policy of the first move, by the network alone and after 100 playouts."""
+    state = game.init(jax.random.key(0))
+    shape = np.shape(game.view(state, 0))[:2]
+    if len(shape) != 2 or shape[0] * shape[1] != game.spec.actions:
+        return {}
+    policies = policies_of(network, game, state, Puct(100, noise=0.0), jax.random.key(0))
+    names = {"network": "network alone", "search": "100 playouts"}
+    return {names[name]: policy.reshape(shape) for name, policy in policies.items()}
