@@ -277,7 +277,7 @@ class General:
 
     def legal(self, state: State) -> Array:
         reached = unpack(self._ends(state)).reshape(-1)  # bool[8 · 100]
-        moves = (DISTANCE == state.die) & (DISTANCE > 0)
+        moves = (state.die == DISTANCE) & (state.die > 0)
         moves &= reached[DIRECTION.astype(np.int32) * CELLS + np.arange(CELLS)]
         units, places = self._garrisoning(state)
         moves |= (state.die == 6) & unpack(units)[:, None] & unpack(places)[None]

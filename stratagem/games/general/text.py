@@ -3,7 +3,7 @@
 A position is one line: the rows from the top with `/` between them (`A` and `D` units, `G` the General, `.` empty),
 the player who is the Attacker, the turn, the die, the hits, and the rights that are left.
 
-    AAA....AAA/AA......AA/A........A/........../....GG..../....GG..../........../D........D/DD......DD/DDD....DDD 1 0 4 0 ADO
+    AAA....AAA/AA......AA/A........A/ … /D........D/DD......DD/DDD....DDD 1 0 4 0 ADO
 
 The die is 1 to 6; `<` or `>` while the Defender chooses a unit to convert in the left or right triangle; else `-`.
 The rights: `A` and `D` have not garrisoned yet, `O` the offensive is not used yet; `-` if none is left.
@@ -102,7 +102,7 @@ def read(line: str, turns: int) -> Parts:
     )
 
 
-def name(cell: int) -> str:
+def name(cell: Any) -> str:
     """`d4`"""
     row, column = divmod(int(cell), SIDE)
     return f"{COLUMNS[column]}{row + 1}"
