@@ -2,9 +2,10 @@
 
 1. win: what can reach the enemy general and beat its guard goes there.
 2. defend: a stack that could take my general is met, or the general is reinforced in time.
-3. expand before the tick: just as many turns before every fiftieth as there is land to take.
-4. take a castle that pays.
-5. attack: gather along the richest ways into one stack, then walk it to where the general is likeliest.
+3. take a castle that is near and pays.
+4. march: a large stack goes to where the enemy general is likeliest.
+5. gather, after each tick: along the richest ways into one stack.
+6. expand, in the rest of every fifty turns, so that as much land as can be has grown at the next tick.
 
 Plans are made of one thing, `flow`: what arrives at a goal, from each cell, and in how many moves. Each turn is
 planned anew; a stack under way stays the best choice because its way has become shorter.
@@ -17,8 +18,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from stratagem.agents.generals_memory import Memory, Remembering, take_in
-from stratagem.agents.generals_paths import Flow, downhill, flow, neighbours
-from stratagem.agents.generals_simple import act_best, likeliest_general, one_move, takings
+from stratagem.agents.generals_paths import Flow, downhill, flow
+from stratagem.agents.generals_simple import act_best, one_move, takings
 from stratagem.games.generals.game import Generals
 from stratagem.games.generals.rules import (
     ME,
@@ -87,8 +88,14 @@ class Cascade(Remembering):
     game: Any
     alarm: int = 10
     """Steps from my general within which an enemy stack is a threat."""
-    harvest: int = 24
+    harvest: int = 20
     """Turns of each fifty that may be spent on gathering."""
+    least_stack: int = 20
+    """Army from which on a stack goes to attack."""
+    share: int = 15
+    """Per cent of the enemy's army that such a stack must have."""
+    detour: int = 10
+    """Steps that a castle may be away from what takes it."""
     traceable: ClassVar[bool] = True
 
     def act(self, memory: Memory, view: View, legal: Array, key: Array) -> Array:
@@ -96,19 +103,45 @@ class Cascade(Remembering):
         known = take_in(game, memory, view)
         field = survey(known, view)
         rounds = (game.height + game.width) // 2 + 4
-        enemy = likeliest_general(game, known)
+        stack = first_of(field.army.astype(jnp.float32), field.movable)
+        enemy = self.suspect(known, field, stack, rounds)
         to_enemy = flow(enemy, field.passable | enemy, my_gain(field), rounds)
         plans = [
             self.win(known, field, enemy, to_enemy),
             self.defend(field, view, rounds),
-            self.expand(field, view, rounds),
             self.take_castle(field, view, rounds),
-            self.attack(field, view, to_enemy, rounds),
+            self.march(field, view, stack, to_enemy),
+            self.gather(field, view, stack, rounds),
+            self.expand(field, view, stack, rounds),
         ]
-        scores = takings(view)
+        scores = jnp.zeros((4, *game.shape), jnp.float32)
         for plan in reversed(plans):
             scores = jnp.where(plan.applies, plan.scores, scores)
         return act_best(game, scores, legal, key)
+
+    def suspect(self, known: Memory, field: Field, stack: Array, rounds: int) -> Array:
+        """bool[H, W]: where to look for the enemy general: known, or the densest part of the belief on our way.
+
+        A general sits inside its land, so belief is highest a little beyond the land that is known to be theirs.
+        """
+        game: Generals = self.game
+        nothing = jnp.zeros(game.shape, jnp.int32)
+        theirs = field.theirs
+        away = flow(theirs, field.passable, nothing, rounds).steps
+        depth = jnp.clip(jnp.sqrt(known.land[1, -1].astype(jnp.float32)) / 2, 1.0, 5.0)
+        near_theirs = jnp.exp(-jnp.abs(away - depth) / 3.0)
+        belief = jnp.where(known.possible, jnp.where(theirs.any(), near_theirs, 1.0), 0.0)
+        reach = 2
+        padded = jnp.pad(belief, reach)
+        dense = jnp.zeros(game.shape, jnp.float32)
+        for down in range(2 * reach + 1):
+            for across in range(2 * reach + 1):
+                dense = dense + padded[down : down + game.height, across : across + game.width]
+        from_stack = flow(stack, field.passable, nothing, rounds)
+        worth = dense / (10.0 + jnp.minimum(from_stack.steps, 100))
+        guess = first_of(worth, known.possible & from_stack.open)
+        found = (jnp.arange(game.cells) == known.general).reshape(game.shape)
+        return jnp.where(known.general >= 0, found, guess)
 
     def win(self, known: Memory, field: Field, enemy: Array, to_enemy: Flow) -> Plan:
         """The shortest way that beats the guard of a general whose place is known."""
@@ -142,50 +175,42 @@ class Cascade(Remembering):
         scores = jnp.where(able.any(), along(meeting, meets), along(rallying, rallies))
         return Plan(scores, threatened & (able.any() | in_time.any()))
 
-    def expand(self, field: Field, view: View, rounds: int) -> Plan:
-        """Take land; applies when there are no more turns to the tick than there is land to take.
-
-        In the opening, always: a stack of n at distance d takes n cells in d + n moves, and the best such share
-        moves.
-        """
+    def expand(self, field: Field, view: View, stack: Array, rounds: int) -> Plan:
+        """Take land. A stack of n at distance d takes n cells in d + n moves; the best such share moves."""
         taking = takings(view)
-        free = field.passable & ~field.mine & ~field.theirs
-        frontier = free | (field.theirs & (field.army <= 1))
+        frontier = field.passable & ~field.mine & ~(field.theirs & (field.army > 1))
         ways = flow(frontier, field.passable, jnp.zeros_like(field.army), rounds)
         spare = (field.army - 1).astype(jnp.float32)
-        able = field.movable & ways.open
         share = spare / (spare + ways.steps - 1.0 + 1e-6)
-        opening = view.turn < TICK
-        worth = jnp.where(able & (share >= 0.5), share, 0.0)
-        # A stack that takes a cell now is worth more than one that must walk first, and the smaller one moves.
+        # What takes a cell now comes before what must walk first, and the smaller stack before the larger.
         straight = jnp.where(taking > 0, taking + 1.0 / (1.0 + spare), 0.0)
-        walking = one_move(downhill(ways.cost), able) * worth
+        walking = one_move(downhill(ways.cost), field.movable & ways.open) * share
         scores = jnp.where(straight.max() > 0, straight, walking)
-        stacks = (neighbours(frontier, False).any(axis=0) & field.movable).sum()
-        left = TICK - 1 - view.turn % TICK
-        due = left <= jnp.clip(stacks, 4, 22)
-        return Plan(scores, (opening | due) & (scores.max() > 0))
+        return Plan(scores, scores.max() > 0)
 
     def take_castle(self, field: Field, view: View, rounds: int) -> Plan:
         """The castle that can be had in the fewest moves, when we are not behind."""
         ways = flow(field.castle, field.passable, my_gain(field), rounds)
         # The garrison at the end of each way: all are 40 to 49, so the largest known is a safe bound.
         garrison = jnp.where(field.castle, field.army, 0).max()
-        able = field.movable & ways.open & (ways.arrives > garrison + 1) & (ways.steps <= 16)
+        able = field.movable & ways.open & (ways.arrives > garrison + 1) & (ways.steps <= self.detour)
         start = first_of(-ways.steps.astype(jnp.float32), able)
-        strong = (view.total[0] >= view.total[1] - 10) & (view.total[0] > 70) & (view.turn < 600)
+        strong = (view.total[0] >= view.total[1] - 10) & (view.turn < 600)
         return Plan(along(ways, start), strong & able.any())
 
-    def attack(self, field: Field, view: View, to_enemy: Flow, rounds: int) -> Plan:
-        """Gather into the largest stack early in each fifty turns, then walk it to the enemy."""
-        stack = first_of(field.army.astype(jnp.float32), field.movable)
+    def march(self, field: Field, view: View, stack: Array, to_enemy: Flow) -> Plan:
+        """A large stack goes to where the enemy general is likeliest."""
+        size = jnp.where(stack, field.army, 0).sum()
+        ready = size >= jnp.maximum(self.least_stack, view.total[1] * self.share // 100)
+        goes = stack & to_enemy.open
+        return Plan(along(to_enemy, goes), ready & goes.any() & (view.turn >= TICK))
+
+    def gather(self, field: Field, view: View, stack: Array, rounds: int) -> Plan:
+        """After each tick, for a while, the richest ways lead into the largest stack."""
         gathering = flow(stack, field.mine, my_gain(field), rounds)
-        helpers = field.movable & gathering.open & ~stack & ~field.home
+        helpers = field.movable & gathering.open & ~stack
         yields = gathering.arrives / jnp.maximum(1.0, gathering.steps)
         helper = first_of(yields, helpers)
-        best_yield = jnp.where(helper, yields, 0.0).max()
-        early = view.turn % TICK < self.harvest
-        gather = early & helper.any() & (best_yield >= 1.5)
-        goes = stack & to_enemy.open
-        scores = jnp.where(gather, along(gathering, helper), along(to_enemy, goes))
-        return Plan(scores, gather | goes.any())
+        best = jnp.where(helper, yields, 0.0).max()
+        early = (view.turn % TICK < self.harvest) & (view.turn >= TICK)
+        return Plan(along(gathering, helper), early & (best >= 1.0))

@@ -86,11 +86,11 @@ class Expander(Forgetful):
 
 @dataclass(frozen=True)
 class Hunter(Remembering):
-    """Expands, and as soon as one army is large, walks it to the enemy general or to where it is likeliest."""
+    """Expands; and for some of every fifty turns walks its armies to the enemy general or where it is likeliest."""
 
     game: Any
-    large: int = 20
-    """Army from which on a stack goes hunting."""
+    hunt: int = 25
+    """Turns after each tick in which it hunts."""
     traceable: ClassVar[bool] = True
 
     def act(self, memory: Memory, view: View, legal: Array, key: Array) -> Array:
@@ -99,13 +99,17 @@ class Hunter(Remembering):
         kind, owner, army = seen(view), possessors(view), view.army.astype(jnp.int32)
         frontier = (owner != ME) & (kind != SEEN_MOUNTAIN) & (kind != STRUCTURE) & (kind != SEEN_CASTLE)
         expanding = takings(view) + march(game, view, frontier)
-        # One stack hunts, the largest, every other turn; in between the others expand.
-        hunting = march(game, view, likeliest_general(game, known))
-        largest = jnp.where(owner == ME, army, 0)
-        hunter = (largest == largest.max()) & (largest >= self.large)
-        on_the_hunt = hunter.any() & (view.turn % 2 == 0)
-        others = jnp.where(hunter, 0.0, expanding)
-        scores = jnp.where(on_the_hunt, jnp.where(hunter, hunting, 0.0), others)
+        goal = likeliest_general(game, known)
+        passable = (known.kind != SEEN_MOUNTAIN) & (known.kind != STRUCTURE)
+        passable = passable & ~((known.kind == SEEN_CASTLE) & (known.owner == 0)) | goal
+        gain = jnp.where(owner == ME, army - 1, -(known.army + 1))
+        ways = flow(goal, passable, gain, (game.height + game.width) // 2 + 4)
+        arriving = ways.arrives / jnp.maximum(1.0, ways.steps)
+        able = (owner == ME) & (army >= 2) & ways.open
+        best = jnp.where(able, arriving, -jnp.inf)
+        hunter = able & (best == best.max())
+        hunts = hunter.any() & (view.turn >= 50) & (view.turn % 50 < self.hunt)
+        scores = jnp.where(hunts, one_move(downhill(ways.cost), hunter), expanding)
         winning = takings(view) * (takings(view) >= 100.0)
         return act_best(game, scores + winning, legal, key)
 
