@@ -122,6 +122,7 @@ def solve_pairs(
     rows = np.empty((len(fewer_from) - 1) * LANES, np.float32)
     answer = np.empty(LANES, np.float32)
     open_ = np.empty(len(best), np.int64)
+    gains, gains_to = np.empty(len(best) * outcomes, np.int64), np.empty(outcomes, np.int64)
     for pair in range(first, last):
         mover, opponent = movers[pair // len(opponents)], opponents[pair % len(opponents)]
         low = -min(most[mover], total - most[opponent])
@@ -141,11 +142,25 @@ def solve_pairs(
                 low, width + best[category] + LANES,
             )  # fmt: skip
             n += 1
-        for lead in range(0, width, LANES):
+        if pair == first or pair % len(opponents) == 0:  # another mover's set
+            count = 0
             for roll in range(outcomes):
-                value = load(ahead, lead + points[0, open_[0], roll])
-                for i in range(1, n):
-                    value = larger(value, load(ahead, i * stride + lead + points[0, open_[i], roll]))
+                for i in range(n):
+                    if points[0, open_[i], roll] > 0:
+                        gains[count] = i * stride + points[0, open_[i], roll]
+                        count += 1
+                gains_to[roll] = count
+        for lead in range(0, width, LANES):
+            # A lead is worth no less than a smaller one, so scoring nothing need only be compared once.
+            nothing = load(ahead, lead)
+            for i in range(1, n):
+                nothing = larger(nothing, load(ahead, i * stride + lead))
+            start = 0
+            for roll in range(outcomes):
+                value = nothing
+                for at in range(start, gains_to[roll]):
+                    value = larger(value, load(ahead, lead + gains[at]))
+                start = gains_to[roll]
                 store(rows, (partial + roll) * LANES, value)
             for _ in range(rolls - 1):
                 mean_over_one_more_die(rows, more)
