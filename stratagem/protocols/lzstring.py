@@ -25,7 +25,10 @@ def compress(text: str) -> bytes:
     letters: dict[int, int] = {}  # unit -> code
     fresh: set[int] = set()  # codes of units that have not been written yet
     bits: list[str] = []
-    free, reader_free = FIRST, FIRST  # the next code that is given here, and the next one that a reader will give
+    free, reader_free = (
+        FIRST,
+        FIRST,
+    )  # the next code that is given here, and the next one that a reader will give
 
     def number(value: int, width: int) -> None:
         bits.append(format(value, f"0{width}b")[::-1])
