@@ -135,9 +135,10 @@ def finish(rolled: Array, *, shape: Shape) -> Array:
         later = jnp.maximum(later, first)
     k = keeps(family.dice, family.faces)
     weighted = later * k.ways.astype(np.float32)[:, None]
-    # Summed in groups: one long float32 sum would lose digits.
-    groups = [weighted[first : first + 16].sum(axis=0) for first in range(0, len(k.ways), 16)]
-    return divide(sum(groups[1:], groups[0]), family.faces**family.dice)
+    while len(weighted) > 1:  # summed in pairs: a long float32 sum loses digits
+        half = len(weighted) // 2
+        weighted = jnp.concatenate([weighted[:half] + weighted[half : 2 * half], weighted[2 * half :]])
+    return divide(weighted[0], family.faces**family.dice)
 
 
 def divide(values: Array, n: int) -> Array:

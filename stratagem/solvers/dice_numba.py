@@ -19,7 +19,7 @@ from numba import njit
 
 from stratagem.games.dice.family import Family
 from stratagem.games.dice.keeps import keeps, scores
-from stratagem.solvers.dice_lanes import LANES, add, divide, fill, larger, load, scale, store
+from stratagem.solvers.dice_lanes import LANES, add, divide, larger, load, scale, store
 from stratagem.solvers.dice_layers import Layout
 
 CHUNK = 1 << 20  # positions between two reports of progress
@@ -83,17 +83,22 @@ def best_keep(rows, fewer, fewer_from):
 
 @njit(nogil=True, cache=True)
 def mean_over_rolls(rows, partial, ways):
-    """The mean over the first roll. Summed in groups: one long float32 sum would lose digits."""
-    total = fill(np.float32(0.0))
+    """The mean over the first roll. Summed in pairs, in the rows of the rolls: a long float32 sum loses digits."""
     everything = 0.0
-    for first in range(0, len(ways), 16):
-        group = fill(np.float32(0.0))
-        for roll in range(first, min(first + 16, len(ways))):
-            group = add(group, scale(load(rows, (partial + roll) * LANES), ways[roll]))
-            everything += ways[roll]
-        total = add(total, group)
+    for roll in range(len(ways)):
+        everything += ways[roll]
+        at = (partial + roll) * LANES
+        store(rows, at, scale(load(rows, at), ways[roll]))
+    left = len(ways)
+    while left > 1:
+        for pair in range(left // 2):
+            sum_ = add(load(rows, (partial + 2 * pair) * LANES), load(rows, (partial + 2 * pair + 1) * LANES))
+            store(rows, (partial + pair) * LANES, sum_)
+        if left % 2:
+            store(rows, (partial + left // 2) * LANES, load(rows, (partial + left - 1) * LANES))
+        left = (left + 1) // 2
     share, remainder = reciprocal(everything)
-    return divide(total, share, remainder)
+    return divide(load(rows, partial * LANES), share, remainder)
 
 
 @njit(nogil=True, cache=True)

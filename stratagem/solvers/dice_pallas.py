@@ -99,14 +99,18 @@ def _last_kernel(rolled, again, out, *, family: Family):
     row, here = pl.program_id(0), pl.ds(pl.program_id(1) * BLOCK, BLOCK)
     kept = keep_values(lambda roll: rolled[roll, row, here], family)
     ways = keeps(family.dice, family.faces).ways
-    total, group = None, None
+    sums: list[
+        tuple[int, Array]
+    ] = []  # (how many rolls, their sum), in pairs: a long float32 sum loses digits
     for roll, value in enumerate(earlier_rolls(kept, lambda roll: again[roll, row, here], family)):
-        weighted = value * np.float32(ways[roll])
-        group = weighted if group is None else group + weighted
-        if roll % 16 == 15 or roll == len(ways) - 1:  # one long float32 sum would lose digits
-            total, group = group if total is None else total + group, None
-    assert total is not None
-    out[row, here] = divide(total, family.faces**family.dice)
+        sums.append((1, value * np.float32(ways[roll])))
+        while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
+            (count, right), (_, left) = sums.pop(), sums.pop()
+            sums.append((2 * count, left + right))
+    while len(sums) > 1:
+        (count, right), (more, left) = sums.pop(), sums.pop()
+        sums.append((count + more, left + right))
+    out[row, here] = divide(sums[0][1], family.faces**family.dice)
 
 
 @partial(jax.jit, static_argnames=("family", "interpret"))
