@@ -391,6 +391,25 @@ def waiving(page: Page, facts: dict[str, Any]) -> None:
     )  # fmt: skip
 
 
+def engines(page: Page) -> None:
+    rows = []
+    for path in sorted(FOLDER.glob("benchmark-*.json")):
+        for one in (json.loads(line) for line in path.read_text().splitlines() if line):
+            compared = f"{one['largest_difference']:.1e}" if "largest_difference" in one else ""
+            rows.append([
+                one["engine"], f"{one['device']}, {one['machine']}", f"{one['seconds']:.2f} s",
+                f"{one['first_run_with_compilation']:.1f} s", f"{one['positions_per_second'] / 1e6:.1f} M/s", compared,
+            ])  # fmt: skip
+    if rows:
+        page.say(
+            "## Speed",
+            "`benchmarks/dice.py`, all of Generala; the numba engine writes its table to disk as it goes.",
+        )
+        page.table(
+            ["engine", "machine", "time", "with compilation", "speed", "largest difference to numba"], rows
+        )
+
+
 def beyond(page: Page) -> None:
     page.say("## Beyond: the games that the paper calls too big")
     rows, notes = [], []
@@ -562,6 +581,7 @@ def main() -> None:
     page.say("![Score distributions](generala/scores.png)")
     waiving(page, facts)
     page.say("![Waives](generala/waives.png)")
+    engines(page)
     beyond(page)
     plots(table, facts)
     (HERE / "generala.md").write_text("\n".join(page.lines).rstrip() + "\n", encoding="utf-8")
