@@ -24,6 +24,8 @@ from stratagem.solvers.dice_strategies import strategy
 from stratagem.solvers.dice_table import Table, load_table
 from stratagem.solvers.dice_turn import TurnValues, contained, turn_values
 
+DECIDED = 1e-9  # all actions this close in equity: the game is decided
+
 
 @dataclass(frozen=True)
 class Sheet:
@@ -105,6 +107,12 @@ class Malina(Evaluating):
     def turn(self, mover: int, sheets: tuple[Sheet, ...]) -> TurnValues:
         me, table = sheets[mover], solved(self.game.family)
         return _malina_turn(self.game.family, me.open, *self.dangerous(mover, sheets, table))
+
+    def act(self, memory: Any, view: View, legal: np.ndarray, key: np.random.Generator) -> int:
+        values = self.values(view)
+        if np.ptp(values[np.isfinite(values)]) < DECIDED:  # nothing can change the result: play for points
+            return Maximus(self.game).act(memory, view, legal, key)
+        return int(np.argmax(values))
 
     def dangerous(self, mover: int, sheets: tuple[Sheet, ...], table: Table) -> tuple[int, int]:
         """The most dangerous opponent's open categories, and the lead over that opponent."""

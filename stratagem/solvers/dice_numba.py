@@ -22,7 +22,7 @@ from stratagem.games.dice.keeps import keeps, scores
 from stratagem.solvers.dice_lanes import LANES, add, divide, larger, load, scale, store
 from stratagem.solvers.dice_layers import Layout
 
-CHUNK = 1 << 20  # positions between two reports of progress
+CHUNK = 1 << 17  # positions a thread solves at a time
 
 
 @dataclass(frozen=True, eq=False)
