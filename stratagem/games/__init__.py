@@ -32,6 +32,12 @@ GAMES: Registry[Game] = Registry(
             },
         ),
         Row(
+            name="general",
+            where="stratagem.games.general:General",
+            summary="storm the General in the middle, or hold it; a die says how far",
+            variants={"short": {"turns": 40}},
+        ),
+        Row(
             name="generala",
             where="stratagem.games.dice.rules:Generala",
             summary="five dice, ten combinations; solved",

@@ -84,37 +84,32 @@ def mirror(cells: Array) -> Array:
     )
 
 
-def ends(own: Cells, theirs: Cells, role: Array) -> Array:
-    """uint16[6, 8, 10]: for each die and direction, the cells on which a normal move may end.
-
-    The unit that gets there stands `die` steps back, so a cell, a die and a direction are one move.
-    """
-    free = BOARD & ~(own | theirs | GENERAL)
-    barred = own | jnp.where(role == ATTACKER, np.uint16(0), GENERAL)
+def movable(own: Cells, theirs: Cells, role: Array) -> list[list[Cells]]:
+    """For each direction and die, the units that have a normal move."""
+    free: Cells = jnp.asarray(BOARD) & ~(own | theirs | GENERAL)
+    open_ends: Cells = jnp.asarray(BOARD) & ~(own | jnp.where(role == ATTACKER, np.uint16(0), GENERAL))
     found = []
     for down, right in STEPS:
-        front, line = own, []
-        for _ in range(6):
-            arrived = shift(front, down, right)
-            line.append(arrived & ~barred)
-            front = arrived & free
-        found.append(jnp.stack(line))
-    return jnp.stack(found, axis=1)
+        unhindered, line = own, []
+        for die in range(1, 7):
+            # What lies `die` steps ahead is brought back to the unit, so that all sets are read at the same place.
+            line.append(unhindered & shift(open_ends, -die * down, -die * right))
+            unhindered = unhindered & shift(free, -die * down, -die * right)
+        found.append(line)
+    return found
 
 
-def nth(counts: list[Array], number: Array) -> tuple[Array, Array]:
+def nth(counts: Array, number: Array) -> tuple[Array, Array]:
     """(int32, int32): in which bin the item of this number lies, counted from zero, and its number in there."""
-    place, before, running = jnp.int32(0), jnp.int32(0), jnp.int32(0)
-    for one in counts[:-1]:
-        running = running + one
-        beyond = number >= running
-        place, before = place + beyond, jnp.where(beyond, running, before)
-    return place, number - before
+    # For so few bins a triangle of sums compiles to less than a scan does.
+    through = jnp.where(np.tri(len(counts), dtype=bool), counts, 0).sum(axis=1, dtype=jnp.int32)
+    beyond = number >= through[:-1]
+    before = jnp.where(beyond, counts[:-1], 0).sum(dtype=jnp.int32)
+    return beyond.sum(dtype=jnp.int32), number - before
 
 
 def nth_cell(cells: Cells, number: Array) -> Array:
     """int32: the cell of this number in a set, counted from zero in reading order."""
-    row, rest = nth(list(lax.population_count(cells).astype(jnp.int32)), number)
-    word = cells[row].astype(jnp.int32)
-    column, _ = nth([(word >> bit) & 1 for bit in range(SIDE)], rest)
+    row, rest = nth(lax.population_count(cells).astype(jnp.int32), number)
+    column, _ = nth(((cells[row] >> jnp.arange(SIDE, dtype=jnp.uint16)) & 1).astype(jnp.int32), rest)
     return row * SIDE + column

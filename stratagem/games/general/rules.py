@@ -9,7 +9,8 @@ unit that it removes, a conversion from its cell to the same cell, and 10,000 pa
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_, or_
 from typing import Any, NamedTuple
 
 import jax
@@ -35,9 +36,9 @@ from stratagem.games.general.board import (
     Cells,
     cell_set,
     count,
-    ends,
     holds,
     mirror,
+    movable,
     nth,
     nth_cell,
     pack,
@@ -180,21 +181,21 @@ class General:
         return self._settle(after, slot)._replace(die=jnp.asarray(die, jnp.int8))
 
     def init(self, key: Array) -> State:
-        return self._fall(self.opening(), jax.random.uniform(key))
+        return self.fall(self.opening(), jax.random.uniform(key))
 
     def step(self, state: State, actions: Array, key: Array) -> State:
-        return self._fall(self.afterstate(state, actions), jax.random.uniform(key))
+        return self.fall(self.afterstate(state, actions), jax.random.uniform(key))
 
-    def _fall(self, after: After, point: Array) -> State:
+    def fall(self, after: After, point: Array) -> State:
         """The outcome at this point of `outcomes`, found slot first, so that one set of dice is enough, not twelve."""
         slots = self._slots(after)
         through = point * slots.sum()
         number = jnp.floor(through)
-        slot, _ = nth(list(slots.astype(jnp.int32)), number.astype(jnp.int32))
+        slot, _ = nth(slots.astype(jnp.int32), number.astype(jnp.int32))
         settled = self._settle(after, slot)
         dice = self._dice(settled)
         falls = jnp.floor((through - number) * dice.sum()).astype(jnp.int32)
-        die, _ = nth(list(dice.astype(jnp.int32)), falls)
+        die, _ = nth(dice.astype(jnp.int32), falls)
         return settled._replace(die=die.astype(jnp.int8))
 
     def _slots(self, after: After) -> Array:
@@ -217,7 +218,9 @@ class General:
     def _dice(self, state: State) -> Array:
         """bool[7]: what the die may show now; 0 if nothing is to be rolled or nothing helps."""
         role = self._role(state)
-        moves = ends(state.units[role], state.units[1 - role], role).any(axis=(1, 2))  # bool[6]
+        lines = movable(state.units[role], state.units[1 - role], role)
+        # Joined before they are counted, so that no array of all directions and dice is ever made.
+        moves = jnp.stack([reduce(or_, by_way).any() for by_way in zip(*lines, strict=True)])  # bool[6]
         units, places = self._garrisoning(state)
         special = [self._storming(state).any(), *[False] * 4, units.any() & places.any()]
         rolled = (moves | jnp.stack([jnp.asarray(one) for one in special])) & ~self.done(state)
@@ -253,12 +256,12 @@ class General:
         here = jnp.where(state.converting == 2, TRIANGLES[1], TRIANGLES[0])
         return jnp.where(state.converting > 0, state.units[ATTACKER] & here, np.uint16(0))
 
-    def _ends(self, state: State) -> Array:
-        """uint16[8, 10]: in each direction the cells on which a normal move with this die may end."""
+    def _movable(self, state: State) -> Array:
+        """uint16[8, 10]: in each direction the units that have a normal move with this die."""
         role = self._role(state)
-        found = ends(state.units[role], state.units[1 - role], role)
-        shown = jnp.arange(1, 7) == state.die
-        return jnp.where(shown[:, None, None], found, np.uint16(0)).sum(axis=0, dtype=jnp.uint16)
+        lines = movable(state.units[role], state.units[1 - role], role)
+        shown = [jnp.where(state.die == die, BOARD, np.uint16(0)) for die in range(1, 7)]
+        return jnp.stack([reduce(or_, map(and_, line, shown)) for line in lines])
 
     def _is_line_of_six(self, state: State, start: Array, end: Array) -> Array:
         """bool: whether a normal move of six leads there, if the end is no own unit."""
@@ -276,9 +279,8 @@ class General:
         return (jnp.arange(2) == self._seat(state)) & ~self.done(state)
 
     def legal(self, state: State) -> Array:
-        reached = unpack(self._ends(state)).reshape(-1)  # bool[8 · 100]
-        moves = (state.die == DISTANCE) & (state.die > 0)
-        moves &= reached[DIRECTION.astype(np.int32) * CELLS + np.arange(CELLS)]
+        start = unpack(self._movable(state))  # bool[8, 100]
+        moves = (state.die == DISTANCE) & (state.die > 0) & start[DIRECTION, np.arange(CELLS)[:, None]]
         units, places = self._garrisoning(state)
         moves |= (state.die == 6) & unpack(units)[:, None] & unpack(places)[None]
         general = np.arange(CELLS) == OFFENSIVE_FROM
@@ -292,33 +294,25 @@ class General:
         # Every legal action is in one of four parts; a move that could be a garrisoning is counted there.
         units, places = self._garrisoning(state)
         units = jnp.where(state.die == 6, units, np.uint16(0))
-        reached = self._ends(state)
-        both = jnp.stack([shift(units, 6 * down, 6 * right) for down, right in STEPS]) & places
-        moves = reached & ~both
+        both = [units & shift(places, -6 * down, -6 * right) for down, right in STEPS]
+        moves = self._movable(state) & ~jnp.stack(both)
         storms = jnp.where(state.die == 1, self._storming(state), np.uint16(0))
         choices = self._choices(state)
-        by_way = list(count(moves))
+        by_way = count(moves)
         room = count(places)
-        parts = [sum(by_way[1:], by_way[0]), count(units) * room, count(storms), count(choices)]
-        total = sum(parts[1:], parts[0])
+        parts = jnp.stack([by_way.sum(), count(units) * room, count(storms), count(choices)])
+        total = parts.sum()
         target = jnp.floor(points[self._seat(state)] * total).astype(jnp.int32)
         part, rest = nth(parts, jnp.minimum(target, total - 1))
 
         way, number = nth(by_way, rest)
-        moved_to = nth_cell(moves[way], number)
-        back = jnp.asarray([down * SIDE + right for down, right in STEPS])[way] * state.die
-        garrisoned_from = nth_cell(units, rest // jnp.maximum(room, 1))
-        garrisoned_to = nth_cell(places, rest % jnp.maximum(room, 1))
-        chosen = nth_cell(choices, rest)
-        found = jnp.stack(
-            [
-                (moved_to - back) * CELLS + moved_to,
-                garrisoned_from * CELLS + garrisoned_to,
-                OFFENSIVE_FROM * CELLS + nth_cell(storms, rest),
-                chosen * CELLS + chosen,
-            ]
-        )
-        action = jnp.where(total > 0, found[part], PASS)
+        wide = jnp.maximum(room, 1)
+        sets = jnp.stack([moves[way], units, storms, choices])
+        cell = nth_cell(sets[part], jnp.stack([number, rest // wide, rest, rest])[part])
+        ahead = jnp.asarray([down * SIDE + right for down, right in STEPS])[way] * state.die
+        start = jnp.where(part == 2, OFFENSIVE_FROM, cell)
+        end = jnp.stack([cell + ahead, nth_cell(places, rest % wide), cell, cell])[part]
+        action = jnp.where(total > 0, start * CELLS + end, PASS)
         return jnp.full(2, action, jnp.int32)
 
     def done(self, state: State) -> Array:

@@ -1,0 +1,113 @@
+"""GENERAL: random turns a second in one batch, against the plain Python reference of the tests, in one run.
+
+    python benchmarks/general.py [--games 4096] [--turns 100]
+
+A turn is a uniformly random legal action and what chance makes of it; finished games start anew. The targets are 100
+times the reference on a CPU and 1,000 times on an H200. The reference runs on one core, the batch on all of them.
+"""
+
+import argparse
+import os
+import random
+import sys
+import time
+from pathlib import Path
+
+# On a CPU each core is a device of its own with one thread; other platforms ignore this.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    f"--xla_force_host_platform_device_count={os.cpu_count()} --xla_cpu_multi_thread_eigen=false",
+)
+
+import jax
+import jax.numpy as jnp
+
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+from machine import measure, report  # noqa: E402
+
+from stratagem.games.general import General  # noqa: E402
+from tests.games.general_reference import Reference  # noqa: E402
+
+GOALS = {"cpu": 100, "gpu": 1000}
+
+
+def plain_rate(seconds=3.0):
+    """Random turns a second of the reference."""
+    rng, turns, began = random.Random(0), 0, time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        plain = Reference(rng.randrange(2))
+        plain.roll(rng)
+        while not plain.over():
+            plain.random_turn(rng)
+            turns += 1
+    return turns / (time.perf_counter() - began)
+
+
+def random_turns(game, states, fresh, key, turns):
+    """State[B] after so many random turns of each game; a finished one goes on with its fresh start."""
+    games = states.turn.shape[0]
+
+    def one(state, fresh, points):
+        stepped = game.fall(game.afterstate(state, game.sample(state, points[:2])), points[2])
+        return jax.tree.map(lambda new, old: jnp.where(game.done(stepped), new, old), fresh, stepped)
+
+    def turn(states, key):
+        return jax.vmap(one)(states, fresh, jax.random.uniform(key, (games, 3))), None
+
+    return jax.lax.scan(turn, states, jax.random.split(key, turns))[0]
+
+
+def batch_rate(game, games, turns):
+    """(Random turns a second over all devices, the seconds measured)."""
+    devices = jax.devices()
+    run = jax.jit(lambda states, fresh, key: random_turns(game, states, fresh, key, turns))
+    init = jax.jit(jax.vmap(game.init))
+    fresh = [
+        jax.device_put(init(jax.random.split(jax.random.key(number), games)), device)
+        for number, device in enumerate(devices)
+    ]
+    keys = [jax.device_put(jax.random.key(number), device) for number, device in enumerate(devices)]
+    carried = list(fresh)
+
+    def work():
+        # Each call goes on where the last one stopped, so the games are soon spread over their whole course.
+        for number, key in enumerate(keys):
+            draw_key, keys[number] = jax.random.split(key)
+            carried[number] = run(carried[number], fresh[number], draw_key)
+        jax.block_until_ready(carried)
+
+    for _ in range(2):
+        work()
+    seconds = measure(work, least=3.0)
+    return games * len(devices) * turns / seconds["median"], seconds
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--games", type=int, nargs="*", help="games side by side; several are tried, the best counts"
+    )
+    parser.add_argument("--turns", type=int, default=100, help="turns of each game in one call")
+    options = parser.parse_args()
+    platform = jax.devices()[0].platform
+    plain = plain_rate()
+    found = []
+    for games in options.games or ([1024] if platform == "cpu" else [1 << 16, 1 << 18, 1 << 20]):
+        rate, seconds = batch_rate(General(), games, options.turns)
+        found.append((rate, games, seconds))
+    rate, games, seconds = max(found, key=lambda row: row[0])
+    report(
+        "general random turns",
+        games=games * len(jax.devices()),
+        turns=options.turns,
+        turns_per_second=round(rate),
+        plain_turns_per_second=round(plain),
+        ratio=round(rate / plain, 1),
+        goal=GOALS.get(platform),
+        seconds=seconds,
+    )
+
+
+if __name__ == "__main__":
+    main()
