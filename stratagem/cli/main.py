@@ -22,6 +22,7 @@ COMMANDS = {
     "solve": "exact values of games that can be solved",
     "review": "grade every decision of a dice game; luck and skill",
     "verify": "play a replay through and check its result",
+    "live": "have an agent play on a live game server",
     "bench": "how fast a game runs on this machine",
     "doctor": "what is installed, which devices, where files go, a self-test",
 }
