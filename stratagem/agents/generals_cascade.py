@@ -3,9 +3,8 @@
 1. win: what can reach the enemy general and beat its guard goes there.
 2. defend: a stack that could take my general is met, or the general is reinforced in time.
 3. take a castle that is near and pays.
-4. march: a large stack goes to where the enemy general is likeliest.
-5. gather, after each tick: along the richest ways into one stack.
-6. expand, in the rest of every fifty turns, so that as much land as can be has grown at the next tick.
+4. assault, after each tick: gather along the richest way to where the enemy general is likeliest.
+5. expand, in the rest of every fifty turns, so that as much land as can be has grown at the next tick.
 
 Plans are made of one thing, `flow`: what arrives at a goal, from each cell, and in how many moves. Each turn is
 planned anew; a stack under way stays the best choice because its way has become shorter.
@@ -88,13 +87,15 @@ class Cascade(Remembering):
     game: Any
     alarm: int = 10
     """Steps from my general within which an enemy stack is a threat."""
-    harvest: int = 20
-    """Turns of each fifty that may be spent on gathering."""
-    least_stack: int = 20
-    """Army from which on a stack goes to attack."""
-    share: int = 15
-    """Per cent of the enemy's army that such a stack must have."""
-    detour: int = 10
+    harvest: int = 35
+    """Turns after each tick that go into the assault."""
+    reach: int = 8
+    """Steps from the suspected general within which an assault goes on whatever the turn."""
+    least_stack: int = 15
+    """Army that such an assault needs at least."""
+    share: int = 10
+    """Per cent of the enemy's army that it needs."""
+    detour: int = 6
     """Steps that a castle may be away from what takes it."""
     traceable: ClassVar[bool] = True
 
@@ -110,9 +111,8 @@ class Cascade(Remembering):
             self.win(known, field, enemy, to_enemy),
             self.defend(field, view, rounds),
             self.take_castle(field, view, rounds),
-            self.march(field, view, stack, to_enemy),
-            self.gather(field, view, stack, rounds),
-            self.expand(field, view, stack, rounds),
+            self.assault(field, view, to_enemy),
+            self.expand(field, view, rounds),
         ]
         scores = jnp.zeros((4, *game.shape), jnp.float32)
         for plan in reversed(plans):
@@ -175,7 +175,7 @@ class Cascade(Remembering):
         scores = jnp.where(able.any(), along(meeting, meets), along(rallying, rallies))
         return Plan(scores, threatened & (able.any() | in_time.any()))
 
-    def expand(self, field: Field, view: View, stack: Array, rounds: int) -> Plan:
+    def expand(self, field: Field, view: View, rounds: int) -> Plan:
         """Take land. A stack of n at distance d takes n cells in d + n moves; the best such share moves."""
         taking = takings(view)
         frontier = field.passable & ~field.mine & ~(field.theirs & (field.army > 1))
@@ -189,28 +189,22 @@ class Cascade(Remembering):
         return Plan(scores, scores.max() > 0)
 
     def take_castle(self, field: Field, view: View, rounds: int) -> Plan:
-        """The castle that can be had in the fewest moves, when we are not behind."""
+        """The castle that can be had in the fewest moves, when we are well ahead: it pays back only after 80 turns."""
         ways = flow(field.castle, field.passable, my_gain(field), rounds)
         # The garrison at the end of each way: all are 40 to 49, so the largest known is a safe bound.
         garrison = jnp.where(field.castle, field.army, 0).max()
         able = field.movable & ways.open & (ways.arrives > garrison + 1) & (ways.steps <= self.detour)
         start = first_of(-ways.steps.astype(jnp.float32), able)
-        strong = (view.total[0] >= view.total[1] - 10) & (view.turn < 600)
+        strong = (view.total[0] * 4 >= view.total[1] * 5) & (view.turn < 600)
         return Plan(along(ways, start), strong & able.any())
 
-    def march(self, field: Field, view: View, stack: Array, to_enemy: Flow) -> Plan:
-        """A large stack goes to where the enemy general is likeliest."""
-        size = jnp.where(stack, field.army, 0).sum()
-        ready = size >= jnp.maximum(self.least_stack, view.total[1] * self.share // 100)
-        goes = stack & to_enemy.open
-        return Plan(along(to_enemy, goes), ready & goes.any() & (view.turn >= TICK))
-
-    def gather(self, field: Field, view: View, stack: Array, rounds: int) -> Plan:
-        """After each tick, for a while, the richest ways lead into the largest stack."""
-        gathering = flow(stack, field.mine, my_gain(field), rounds)
-        helpers = field.movable & gathering.open & ~stack
-        yields = gathering.arrives / jnp.maximum(1.0, gathering.steps)
-        helper = first_of(yields, helpers)
-        best = jnp.where(helper, yields, 0.0).max()
-        early = (view.turn % TICK < self.harvest) & (view.turn >= TICK)
-        return Plan(along(gathering, helper), early & (best >= 1.0))
+    def assault(self, field: Field, view: View, to_enemy: Flow) -> Plan:
+        """After each tick, the way on which most arrives at the enemy for every move; and on, once it is close."""
+        able = field.movable & to_enemy.open & (to_enemy.arrives > 0)
+        yields = to_enemy.arrives / jnp.maximum(1.0, to_enemy.steps)
+        start = first_of(yields, able)
+        size = jnp.where(start, to_enemy.arrives, 0).sum()
+        close = jnp.where(start, to_enemy.steps, 1000).min() <= self.reach
+        early = view.turn % TICK < self.harvest
+        engaged = close & (size >= jnp.maximum(self.least_stack, view.total[1] * self.share // 100))
+        return Plan(along(to_enemy, start), able.any() & (view.turn >= TICK) & (early | engaged))

@@ -21,6 +21,8 @@ COMMANDS = {
     "tournament": "round robin or gauntlet, rated; goes on where it was stopped",
     "solve": "exact values of games that can be solved",
     "review": "grade every decision of a dice game; luck and skill",
+    "bot": "one of our agents on stdin and stdout, for competitions",
+    "arena-host": "run bots of other people against each other or against ours",
     "verify": "play a replay through and check its result",
     "live": "have an agent play on a live game server",
     "bench": "how fast a game runs on this machine",
