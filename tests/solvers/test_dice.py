@@ -12,6 +12,7 @@ import pytest
 
 from stratagem.games.dice.family import Category, Family, crag, generala, yacht, yatzy
 from stratagem.games.dice.keeps import keeps
+from stratagem.solvers import dice_jax
 from stratagem.solvers.dice import solve
 from stratagem.solvers.dice_counts import positions
 from stratagem.solvers.dice_duel import duel, player
@@ -153,3 +154,11 @@ def test_mindful_is_near_malina(table):
     mindful = player("mindful", GENERALA)
     loss = duel(table, mindful, GENERALA) - table.start_equity
     assert 0 < loss < 0.01
+
+
+@pytest.mark.parametrize("layer", [2, 19], ids=["last turns", "first turns"])
+def test_the_accelerator_engine_gives_the_same_layer(table, layer):
+    out = np.empty(table.board.size(layer), np.float32)
+    for _ in dice_jax.solve_layer(table.board, layer, table.layer(layer - 1), out):
+        pass
+    np.testing.assert_allclose(out, table.layer(layer), atol=1e-6)
