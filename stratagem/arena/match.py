@@ -124,10 +124,7 @@ def play_games(
     functions = compiled(game)
     device_seeds = jnp.asarray(seed_row)
     playing = functions.start(device_seeds)
-    players = [
-        _Player(agent, functions, seated == index, seed_row)
-        for index, agent in enumerate(agents)
-    ]
+    players = [_Player(agent, functions, seated == index, seed_row) for index, agent in enumerate(agents)]
     seconds = np.zeros((batch, seats))
     moves: list[np.ndarray] = []
     try:

@@ -9,6 +9,8 @@ import math
 import multiprocessing
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -195,7 +197,8 @@ def play_fixtures(
         return
     # Never fork: JAX keeps threads, and a forked copy of them deadlocks.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(cores, len(hosted)), mp_context=context, initializer=_quiet_worker) as pool:
+    size = min(cores, len(hosted))
+    with ProcessPoolExecutor(size, context, initializer=_begin_worker, initargs=(os.getpid(),)) as pool:
         pending: set[Future[Chunk]] = {pool.submit(play_chunk, tournament, one, record) for one in hosted}
         try:
             for chunk in traced:
@@ -213,10 +216,18 @@ def play_fixtures(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _quiet_worker() -> None:
-    """Workers leave Ctrl-C to the parent, and share what they compile."""
+def _begin_worker(parent: int) -> None:
+    """Workers leave Ctrl-C to the parent, end when it was killed, and share what they compile."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     use_compile_cache()
+
+
+def _end_with(parent: int) -> None:
+    """A killed parent cannot tell its workers; they would wait for games for ever."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
 
 
 def play_chunk(tournament: Tournament, chunk: Sequence[Fixture], record: bool = False) -> Chunk:

@@ -141,6 +141,20 @@ def test_a_log_cut_anywhere_leads_to_the_same_table(tmp_path, kept):
     assert one == other
 
 
+def children_of(parent):
+    """The processes that a process has started (Linux)."""
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent)], capture_output=True, text=True)
+    return [int(pid) for pid in listed.stdout.split()]
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_a_killed_tournament_goes_on_where_it_was(tmp_path):
     words = ["corso:width=4,height=4", "random", "mm:depth=1", "mm:depth=2", "--games", "60", "--json"]
     command = [sys.executable, "-m", "stratagem.cli.main", "tournament", *words]
@@ -152,15 +166,18 @@ def test_a_killed_tournament_goes_on_where_it_was(tmp_path):
         [*command, "--out", str(tmp_path / "b")],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,
     )
     deadline = time.monotonic() + 240
     while time.monotonic() < deadline and victim.poll() is None:
         if log.exists() and log.read_bytes().count(b"\n") > 20:
             break
         time.sleep(0.005)
-    os.killpg(victim.pid, signal.SIGKILL)
+    children = children_of(victim.pid)
+    os.kill(victim.pid, signal.SIGKILL)
     victim.wait()
+    while any(alive(child) for child in children):
+        assert time.monotonic() < deadline + 30, "workers outlived the tournament"
+        time.sleep(0.1)
     played = log.read_bytes().count(b"\n")
     assert played > 20
     again = subprocess.run(
