@@ -1,7 +1,9 @@
 """`stratagem live`"""
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Annotated, Any
 
 import jax
@@ -99,19 +101,25 @@ class LiveGenerals:
         return 0
 
 
+@lru_cache(maxsize=1)
+def renewal(agent: Agent) -> Callable[..., Any]:
+    """`remember`, compiled once for all games."""
+    return jax.jit(agent.remember) if agent.traceable else agent.remember
+
+
 class AgentSeat:
     """An agent with its memory, for one game."""
 
     def __init__(self, agent: Agent, seed: int):
         self.agent, self.seed = agent, seed
         self.memory: Any = agent.memory()
-        self._renew = jax.jit(agent.remember) if agent.traceable else agent.remember
 
     def decide(self, view: View, legal: np.ndarray, turn: int) -> int:
         return decide(self.agent, self.memory, view, legal, self.seed, 0, turn)
 
     def remember(self, view: View, action: int) -> None:
-        self.memory = self._renew(self.memory, view, np.int32(action) if self.agent.traceable else action)
+        done = np.int32(action) if self.agent.traceable else action
+        self.memory = renewal(self.agent)(self.memory, view, done)
 
     def close(self) -> None:
         if isinstance(self.agent, Closing):

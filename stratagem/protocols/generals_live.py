@@ -274,13 +274,14 @@ def attack_of(action: int, game: Generals, width: int) -> tuple[int, int, bool] 
 
 
 def rehearse(game: Generals, seat: Seat) -> None:
-    """Have the agent decide once, so that nothing is left to compile when the game starts."""
+    """Have the agent play two turns, so that nothing is left to compile when the game starts."""
     terrain = np.full(game.shape, IN_FOG)
     terrain[:2, :2] = NEUTRAL
     terrain[0, 0] = 0
     blank = Position(0, (terrain == 0).astype(np.int64), terrain, [], [0, -1], [1, 1], [1, 1])
-    view = view_of(blank, 0, game)
-    seat.remember(view, seat.decide(view, legal_of(view, game), 0))
+    for turn in range(2):  # its memory may be of another type once it has been renewed
+        view = view_of(blank._replace(turn=turn), 0, game)
+        seat.remember(view, seat.decide(view, legal_of(view, game), turn))
 
 
 # Playing.
@@ -376,6 +377,7 @@ class Table:
                 problem = error
             if not left:
                 raise problem
+            await self.hang_up()
             self.say(f"{problem}; trying again")
             await asyncio.sleep(self.address.pause_s)
         raise AssertionError("the last try either returns or raises")
@@ -412,14 +414,16 @@ class Table:
 
     async def leave(self) -> None:
         """Leave the game and close the connection, whatever state they are in."""
-        if self.client is None:
-            return
-        with suppress(self.socketio.exceptions.SocketIOError, OSError, TimeoutError):
-            if self.client.connected:
-                if self.playing:
-                    await self.client.emit("leave_game")
+        if self.client is not None and self.client.connected and self.playing:
+            with suppress(self.socketio.exceptions.SocketIOError, OSError):
+                await self.client.emit("leave_game")
                 await asyncio.sleep(LINGER)
-            await asyncio.wait_for(self.client.disconnect(), self.address.connect_s)
+        await self.hang_up()
+
+    async def hang_up(self) -> None:
+        if self.client is not None:
+            with suppress(self.socketio.exceptions.SocketIOError, OSError, TimeoutError):
+                await asyncio.wait_for(self.client.disconnect(), self.address.connect_s)
 
 
 class LostBeforeStart(LiveError):

@@ -150,8 +150,8 @@ def read(data: bytes) -> Gior:
     usernames = ["Anonymous" if name is None else name for name in _list(entries[4], "usernames")]
     if not all(isinstance(name, str) for name in usernames):
         raise DamagedFile("usernames are texts")
-    teams = entries[12] if len(entries) > 12 else None
-    if len(usernames) != 2 or (teams and len(set(map(str, teams))) == 1):
+    teams = _list((entries[12] if len(entries) > 12 else None) or [], "teams")
+    if len(usernames) != 2 or (len(teams) > 1 and all(team == teams[0] for team in teams)):
         raise Unsupported(f"the game has {len(usernames)} players; ours is one against one")
     generals = _cells(entries[8], "generals", width * height)
     if len(generals) != 2:
@@ -339,6 +339,8 @@ def _our_own(gior: Gior, ours: dict[str, Any]) -> Imported:
     game, first = _first(opening)
     if game.shape != (gior.height, gior.width) or not all(map(np.array_equal, first, gior.ground)):
         raise DamagedFile("the map is not the one on which the replay was played")
+    if turns > game.cap:
+        raise DamagedFile(f"a game of {turns} turns, where {game.cap} are the most")
     asked = np.empty((turns, 2), np.int32)
     asked[:] = [cell * game.per_cell + PASS for cell in gior.generals]
     given = [(move.turn, move.player, action_of(move, game)) for move in gior.moves]

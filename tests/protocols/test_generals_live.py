@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 
 import hypothesis.strategies as st
@@ -16,10 +17,24 @@ import socketio
 from aiohttp import web
 from hypothesis import given, settings
 
+from stratagem.agents.simple import Random
+from stratagem.cli.live import AgentSeat
 from stratagem.cli.main import main
 from stratagem.core.errors import BadOption
 from stratagem.games.generals import Generals
-from stratagem.protocols.generals_live import Address, LiveError, Picture, legal_of, patch, play, view_of
+from stratagem.protocols.generals_live import (
+    Address,
+    LiveError,
+    Picture,
+    legal_of,
+    patch,
+    play,
+    rehearse,
+    view_of,
+)
+
+# What the libraries deprecate in newer Pythons is not ours to mend.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:(aiohttp|engineio|socketio)")
 
 SIDE = 6  # of the board that clients prepare
 GAME = Generals(SIDE, SIDE, cap=60)
@@ -464,6 +479,35 @@ def test_the_command_says_what_is_missing(words, complaint, capsys, monkeypatch)
     monkeypatch.delenv("STRATAGEM_USER_ID", raising=False)
     assert main(["live", "generals", *words]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_nothing_is_compiled_in_a_game_after_the_rehearsal():
+    traced = []
+
+    @dataclass(frozen=True)
+    class Counting(Random):
+        def memory(self):
+            return 0  # a plain number, which comes back as an array
+
+        def act(self, memory, view, legal, key):
+            traced.append("act")
+            return super().act(memory, view, legal, key)
+
+        def remember(self, memory, view, action):
+            traced.append("remember")
+            return memory + 1
+
+    agent = Counting(GAME)
+    rehearse(GAME, AgentSeat(agent, 0))
+    assert {*traced} == {"act", "remember"}
+    before = len(traced)
+    with serving(STRONG) as server:
+        seat = AgentSeat(agent, 1)
+        outcome = play(address(server), GAME, seat)
+    assert len(traced) == before
+    assert (
+        outcome.turns - 1 <= int(seat.memory) <= outcome.turns + 1
+    )  # the last update may come with the result
 
 
 def test_legal_actions_need_only_the_view():

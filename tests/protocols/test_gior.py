@@ -66,6 +66,12 @@ def record(game, seed, start=None, resigned=(), turns=10_000, script=None):
     return replace(replay, returns=result(replay, game, state))
 
 
+@lru_cache
+def own_file():
+    """The text of a file of ours."""
+    return lzstring.decompress(gior.write(record(SMALL, 1, DRAWN)))
+
+
 def elsewhere(moves, afks=(), **changed):
     """A file as another program writes it: 3 wide, 2 high, A upper left and B lower right, a castle, a mountain.
 
@@ -274,3 +280,33 @@ def test_imported_positions_are_those_of_the_rules():
     imported = gior.convert(gior.read(elsewhere([[0, 0, 1, 0, 2]])))
     game = imported.replay.rules()
     assert game.write(list(positions(imported.replay))[-1]) == "A .a1 # / c2 . gb2 | 3 ^"
+
+
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 9)
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["", "x", 10**12]),
+    lambda some: st.lists(some, max_size=6) | st.dictionaries(st.sampled_from(["stratagem", "turns"]), some),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(0, 13), JUNK, st.lists(st.lists(st.integers(0, 6), min_size=5, max_size=5), max_size=8))
+def test_no_file_crashes_the_import(place, junk, moves):
+    entries = json.loads(lzstring.decompress(elsewhere(moves)))
+    entries = [*entries[:place], junk, *entries[place + 1 :]]
+    with contextlib.suppress(StratagemError):
+        gior.convert(gior.read(lzstring.compress(json.dumps(entries))))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.data())
+def test_no_change_of_our_own_entry_crashes_the_import(data):
+    entries = json.loads(own_file())
+    ours = entries[28]["stratagem"]
+    ours[data.draw(st.sampled_from(sorted(ours)))] = data.draw(JUNK)
+    with contextlib.suppress(StratagemError):
+        gior.convert(gior.read(lzstring.compress(json.dumps(entries))))
