@@ -1,0 +1,50 @@
+"""Everybody against everybody at 5×5 Corso, rated; writes OUT/crosstable.json and OUT/crosstable.md.
+
+    python benchmarks/corso_crosstable.py --out runs/crosstable [--games 100] [AGENT …]
+
+Seats are swapped from game to game. Minimax plays at T = 0.1; the network and the search play their best move. Players
+without any randomness meet each other in one and the same pair of games, however often they play.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from stratagem.arena.report import markdown, standing
+from stratagem.arena.tournament import Tournament, run_tournament
+from stratagem.core.compile_cache import use_compile_cache
+from stratagem.core.files import atomic_write
+
+AGENTS = (
+    "random",
+    *(f"mm:depth={depth}" for depth in range(1, 7)),
+    "net",
+    *(f"az:simulations={count}" for count in (25, 100, 800)),
+)
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("agents", nargs="*", default=AGENTS)
+    asked.add_argument("--games", type=int, default=100)
+    asked.add_argument("--out", type=Path, required=True)
+    words = asked.parse_args()
+    use_compile_cache()
+    tournament = Tournament("corso", tuple(words.agents), words.games)
+    results = run_tournament(tournament, words.out / "results.jsonl", workers=1, progress=tell)
+    outcome = standing(tournament, results, "mm:depth=1")
+    for name, content in {
+        "crosstable.json": json.dumps(outcome.as_json()),
+        "crosstable.md": markdown(outcome),
+    }.items():
+        with atomic_write(words.out / name, "w") as file:
+            file.write(content + "\n")
+
+
+def tell(done: int, total: int) -> None:
+    print(f"{done} of {total} games", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
