@@ -2,17 +2,19 @@
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from rich.table import Table
 
 from stratagem.cli.output import log, out, print_json, progress_bar
-from stratagem.core.errors import StratagemError
-from stratagem.games.dice.family import FAMILIES
+from stratagem.core.errors import BadOption, StratagemError
+from stratagem.games.dice.family import FAMILIES, Family, family_from_toml, generala
 from stratagem.games.dice.keeps import keeps
 from stratagem.solvers.dice import Progress, solve
 from stratagem.solvers.dice_counts import positions
 from stratagem.solvers.dice_outlook import best_keeps
+from stratagem.solvers.dice_table import solve_command
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,22 @@ class SolveDice:
     """Keep 16-bit numbers: half the file, errors up to 0.000016."""
     threads: int | None = None
     """Threads of the numba engine; all cores unless given."""
+    rules: Path | None = None
+    """A TOML file with other rules, to be solved instead."""
     json: bool = False
     """Print one JSON object instead of a table."""
     game: ClassVar[str]
 
+    def family(self) -> Family:
+        if self.rules is None:
+            return FAMILIES[self.game]()
+        try:
+            return family_from_toml(self.rules)
+        except (OSError, ValueError) as error:
+            raise BadOption(f"{self.rules}: {error}") from None
+
     def run(self) -> int:
-        family = FAMILIES[self.game]()
+        family = self.family()
         began, solved = time.perf_counter(), 0
         with progress_bar(f"{self.game}, positions") as update:
 
@@ -46,7 +58,7 @@ class SolveDice:
                 kind = "int16" if self.small else "float32"
                 table = solve(family, self.engine, kind, progress=report, threads=self.threads)
             except KeyboardInterrupt:
-                again = f"stratagem solve {self.game}"
+                again = solve_command(family)
                 raise StratagemError(f"stopped; the finished layers are kept. To go on: {again}") from None
         seconds = time.perf_counter() - began
         k = keeps(family.dice, family.faces)
@@ -84,9 +96,17 @@ class SolveDice:
         return 0
 
 
+@dataclass(frozen=True)
 class SolveGenerala(SolveDice):
+    __doc__ = SolveDice.__doc__
+    first_roll_bonus: bool = False
+    """The variant that pays five more for combinations made on the first roll."""
     game: ClassVar[str] = "generala"
+
+    def family(self) -> Family:
+        return generala(first_roll_bonus=True) if self.first_roll_bonus else super().family()
 
 
 class SolveYacht(SolveDice):
+    __doc__ = SolveDice.__doc__
     game: ClassVar[str] = "yacht"

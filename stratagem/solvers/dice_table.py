@@ -129,6 +129,11 @@ def table_path(family: Family, kind: str = "float32", folder: Path | None = None
     return (folder or cache_folder()) / "dice" / f"{stem}-{family.ruleset}-{kind}.table"
 
 
+def solve_command(family: Family) -> str:
+    """What to type to solve it."""
+    return f"stratagem solve {family.name}{' --first-roll-bonus' if family.has_first_roll_bonus else ''}"
+
+
 def header(board: Layout, kind: str) -> bytes:
     facts = {
         "version": VERSION,
@@ -147,7 +152,7 @@ def check_header(path: Path, found: bytes, board: Layout, kind: str) -> None:
     """Refuse a file of another format, other rules or other numbers."""
     if found == header(board, kind):
         return
-    remedy = f"Remove it and solve again: stratagem solve {board.family.name}"
+    remedy = f"Remove it and solve again: {solve_command(board.family)}"
     if not found.startswith(MAGIC):
         raise DamagedFile(f"{path} is not a table of solved dice positions. {remedy}")
     try:
@@ -172,9 +177,9 @@ def trailer(board: Layout, layer: int, data: bytes | memoryview) -> bytes:
 def load_table(family: Family, kind: str = "float32", folder: Path | None = None) -> Table:
     """Map a finished table; every byte is checked against its checksum first."""
     board, path = layout(family), table_path(family, kind, folder)
-    remedy = f"Remove it and solve again: stratagem solve {family.name}"
+    remedy = f"Remove it and solve again: {solve_command(family)}"
     if not path.exists():
-        raise StratagemError(f"{family.name} is not solved yet: no {path}. Do: stratagem solve {family.name}")
+        raise StratagemError(f"{family.name} is not solved yet: no {path}. Do: {solve_command(family)}")
     with path.open("rb") as file:
         check_header(path, file.read(HEADER), board, kind)
     expected = int(_offsets(board, kind)[-1]) * np.dtype(KINDS[kind]).itemsize

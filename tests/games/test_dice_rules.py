@@ -15,7 +15,7 @@ from stratagem.games.dice.family import (
     yatzy,
 )
 from stratagem.games.dice.keeps import keeps
-from stratagem.games.dice.rules import Crag, Generala, Yacht, Yatzy
+from stratagem.games.dice.rules import Crag, Generala, Variant, Yacht, Yatzy
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,9 @@ def test_the_same_rules_written_as_toml_have_the_same_hash(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("\n".join(lines))
     assert family_from_toml(path).ruleset == generala(first_roll_bonus=True).ruleset
+    game = Variant(family_from_toml(path), players=3)
+    assert (game.spec.name, game.spec.seats) == ("mine", 3)
+    assert game.init(jax.random.key(0)).sheet.shape == (3, 10)
     assert generala().ruleset != generala(first_roll_bonus=True).ruleset
 
 

@@ -89,8 +89,12 @@ class DiceGame(ChanceSteps):
             longest=self.players * len(family.categories) * family.rolls,
             chance="dice",
             version=families.RULES_VERSION,
-            parameters={one.name: getattr(self, one.name) for one in fields(self)},  # type: ignore[arg-type]
+            parameters=self.parameters(),
         )
+
+    def parameters(self) -> dict[str, Any]:
+        """What distinguishes this game, as JSON can hold it."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
 
     @property
     def keeps(self) -> Keeps:
@@ -330,3 +334,19 @@ class Yatzy(DiceGame):
     @cached_property
     def family(self) -> Family:
         return families.yatzy(self.upper_bonus)
+
+
+@dataclass(frozen=True)
+class Variant(DiceGame):
+    """Rules of one's own: `Variant(family_from_toml(path))`. Not in the table of games, so replays cannot name it."""
+
+    rules: Family
+    players: int = 2
+    """Seats, 2 to 8."""
+
+    @cached_property
+    def family(self) -> Family:
+        return self.rules
+
+    def parameters(self) -> dict[str, Any]:
+        return {"rules": self.rules.ruleset, "players": self.players}
