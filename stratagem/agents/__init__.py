@@ -15,7 +15,7 @@ AGENTS: Registry[Agent] = Registry(
             "greedy",
             "stratagem.agents.simple:Greedy",
             "the best score after one move",
-            games=("corso",),
+            games=("corso", "general"),
         ),
         Row(
             "mm",
@@ -40,6 +40,12 @@ AGENTS: Registry[Agent] = Registry(
             "stratagem.agents.corso:PerfectPlayer",
             "never gives anything away, on boards that can be solved",
             games=("corso",),
+        ),
+        Row(
+            "expectimax",
+            "stratagem.agents.general:Expectimax",
+            "one or two actions ahead, the mean over the dice, a hand heuristic",
+            games=("general",),
         ),
         Row(
             "malina",
