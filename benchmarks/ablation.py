@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from corso_truth import Asked, Truth, collect, judged
+from corso_truth import Asked, Truth, collect, summary, values
 from machine import report
 
 from stratagem.agents import make_agent
@@ -70,7 +70,7 @@ def main() -> None:
         facts[name] = {
             "iterations": iterations,
             "processor_seconds": spent,
-            **judged(game, Asked(agent, game), truth, positions, generator),
+            **summary(*values(Asked(agent, game), truth, positions, generator)),
         }
         print(name, facts[name], file=sys.stderr, flush=True)
     for row in rate([*MINIMAX, *facts], duels, "mm:depth=2"):

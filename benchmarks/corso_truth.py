@@ -41,14 +41,11 @@ def main() -> None:
     own = collect(game, next(iter(agents.values())), 4, words.positions // 2, generator)
     wild = collect(game, None, game.cells, words.positions - len(own), generator)
     truth = Truth(game)
+    views = np.concatenate([own, wild])
     for name, agent in agents.items():
-        facts = {}
-        for source, views in {
-            "own games": own,
-            "random play": wild,
-            "all": np.concatenate([own, wild]),
-        }.items():
-            facts[source] = judged(game, agent, truth, views, generator)
+        before, after = values(agent, truth, views, generator)
+        parts = {"own games": slice(0, len(own)), "random play": slice(len(own), None), "all": slice(None)}
+        facts = {source: summary(before[part], after[part]) for source, part in parts.items()}
         report("corso truth", agent=name, board=f"{words.width}x{words.height}", **facts)
 
 
@@ -125,23 +122,27 @@ class Truth:
         return self.known[name]
 
 
-def judged(game, agent, truth, views, generator):
-    """What an agent's choices are worth."""
+def values(agent, truth, views, generator):
+    """(int[R], int[R]): the truth for the player to move, before and after the agent's move."""
     actions = agent(views, generator)
     after = np.asarray(truth.step(jnp.asarray(views), jnp.asarray(actions, jnp.int32)))
-    before = np.array([truth.of(view) for view in views])
-    values = -np.array([truth.of(view) for view in after])  # the other player is to move
+    # After the move the other player is to move.
+    return np.array([truth.of(view) for view in views]), -np.array([truth.of(view) for view in after])
+
+
+def summary(before, after):
+    """What an agent's choices are worth."""
     won = before == 1
-    kept = int((values[won] == 1).sum())
+    kept = int((after[won] == 1).sum())
     low, high = wilson(kept, int(won.sum()))
     return {
-        "positions": len(views),
+        "positions": len(before),
         "won": int(won.sum()),
         "kept": kept,
         "kept_share": kept / max(int(won.sum()), 1),
         "low": low,
         "high": high,
-        "loss": float((before - values).mean()),
+        "loss": float((before - after).mean()),
     }
 
 
