@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -11,7 +12,21 @@ from jax import Array
 from stratagem.core.errors import BadOption
 from stratagem.core.game import GameSpec
 from stratagem.games.generals import maps, rules, text
-from stratagem.games.generals.board import CAPPED, NOBODY, SPROUT, TICK, State, decided, owners
+from stratagem.games.generals.board import (
+    CAPPED,
+    CASTLE,
+    GENERAL,
+    MOUNTAIN,
+    NEUTRAL,
+    NOBODY,
+    SPROUT,
+    TICK,
+    State,
+    decided,
+    kind_of,
+    owner_of,
+    owners,
+)
 from stratagem.games.generals.rules import Outcome, Turn, View
 from stratagem.games.generals.variants import buildable, with_build, with_deathtouch
 
@@ -148,6 +163,23 @@ class Generals:
         visible = rules.seen_from(owners(state).reshape(self.shape) == seat + 1)
         return rules.view_of(state, visible, seat, self.shape, self.army_type)
 
+    def disguise(self, state: State, seat: Array, key: Array) -> State:
+        """Another position that this seat cannot tell from this one: what it does not see has changed places.
+
+        In the fog, mountains may be castles and castles mountains, and any plain cell may be another one, or hold
+        the enemy general. An enemy's castle stays, because it counts in the score as it grows.
+        """
+        structure_key, ground_key = jax.random.split(key)
+        visible = rules.seen_from(owners(state).reshape(self.shape) == seat + 1).reshape(-1)
+        kind, neutral = kind_of(state.cells), owner_of(state.cells) == NEUTRAL
+        structure = ~visible & ((kind == MOUNTAIN) | (kind == CASTLE)) & neutral
+        ground = ~visible & (kind != MOUNTAIN) & (kind != CASTLE)
+        comes_from = shuffled(structure_key, structure)[shuffled(ground_key, ground)]
+        cells = state.cells[comes_from]
+        general = (kind_of(cells) == GENERAL) & (owner_of(cells) == 2 - seat)
+        other = jnp.where(general.any(), jnp.argmax(general), state.generals[1 - seat]).astype(jnp.int32)
+        return state._replace(cells=cells, generals=state.generals.at[1 - seat].set(other))
+
     # Text and drawings.
 
     def write(self, state: State) -> str:
@@ -181,6 +213,14 @@ class Generals:
             "total": np.asarray(view.total).tolist(),
             "turn": int(view.turn),
         }
+
+
+def shuffled(key: Array, among: Array) -> Array:
+    """int32[N]: a permutation that mixes the cells given and leaves the others."""
+    places = jnp.arange(among.size)
+    in_order = jnp.argsort(jnp.where(among, places, among.size + places))
+    at_random = jnp.argsort(jnp.where(among, jax.random.uniform(key, among.shape), 1.0 + places))
+    return jnp.zeros_like(places).at[in_order].set(at_random)
 
 
 @dataclass(frozen=True)
