@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import jax
 import numpy as np
@@ -23,12 +23,14 @@ SECRET = "STRATAGEM_USER_ID"
 
 
 @dataclass(frozen=True)
-class LiveGenerals:
+class Command:
     """Have an agent play Generals on a generals.io server: in a private room, or one against one from the queue.
 
     Bots are welcome on the bots' server only, under a name that begins with [Bot].
     """
 
+    game: Annotated[Literal["generals"], tyro.conf.arg(metavar="GAME")]
+    """The game: generals."""
     agent: str = ""
     """Who plays: a name, with options after a colon. `stratagem games` lists them."""
     server: str = ""
@@ -61,12 +63,12 @@ class LiveGenerals:
     def run(self) -> int:
         for option in ("agent", "server", "username"):
             if not getattr(self, option):
-                raise BadOption(f"live generals needs --{option}; see stratagem live generals --help")
+                raise BadOption(f"live needs --{option}; see stratagem live --help")
         if (self.room is None) != self.queue:
             raise BadOption("give either --room NAME or --1v1")
         user_id = self.user_id or os.environ.get(SECRET, "")
         if not user_id:
-            raise BadOption(f"live generals needs --user-id, or the variable {SECRET}")
+            raise BadOption(f"live needs --user-id, or the variable {SECRET}")
         address = Address(
             server=self.server,
             user_id=user_id,
@@ -124,6 +126,3 @@ class AgentSeat:
     def close(self) -> None:
         if isinstance(self.agent, Closing):
             self.agent.close(self.memory)
-
-
-COMMANDS = {"generals": LiveGenerals}

@@ -16,6 +16,7 @@ from stratagem.core import play
 from stratagem.core.errors import DamagedFile, IllegalAction, StratagemError, Unsupported
 from stratagem.games.generals import Generals
 from stratagem.protocols import gior, lzstring
+from stratagem.protocols.generals_dataset import Dataset, Filters, Writer
 from stratagem.protocols.replay import Replay, positions, result, verify
 
 SMALL = Generals(6, 5, cap=30, castles_from=1, castles_to=3, apart=4)
@@ -280,6 +281,18 @@ def test_imported_positions_are_those_of_the_rules():
     imported = gior.convert(gior.read(elsewhere([[0, 0, 1, 0, 2]])))
     game = imported.replay.rules()
     assert game.write(list(positions(imported.replay))[-1]) == "A .a1 # / c2 . gb2 | 3 ^"
+
+
+def test_imported_games_of_any_size_make_a_data_set(tmp_path):
+    board = Generals(gior.SIDE, gior.SIDE, cap=gior.LONGEST)
+    moves = [[0, 0, 1, 0, 2], [1, 5, 4, 0, 2], [0, 0, 1, 0, 4], [1, 5, 4, 0, 4]]
+    with Writer(tmp_path / "set", board, Filters(activity=0.4)) as writer:
+        for afk in (5, 50):  # 2 moves in 5 turns are 40 %, in 50 they are not
+            imported = gior.convert(gior.read(elsewhere(moves, [[0, afk]])))
+            writer.add(imported.replay, imported.stars, imported.id)
+    data = Dataset(tmp_path / "set")
+    assert [(game.source, len(game.actions), game.returns.tolist()) for game in data] == [("abc", 5, [-1, 1])]
+    assert data.dropped == {"idle": 1}
 
 
 JUNK = st.recursive(
