@@ -9,8 +9,8 @@ All values are the Attacker's. A leaf is worth, in units:
 - `position` times 0.5 for each garrisoning not used yet, and for the offensive.
 
 A decided game is worth `WIN`, a drawn one 0. An Attacker with fewer units than hits still to make cannot win any more
-and pays `HOPELESS` for it, unless `position` is 0. A chance event is worth the mean of its outcomes: the guards that an interception may take,
-and the dice that allow something.
+and pays `HOPELESS` for it, unless `position` is 0. A chance event is worth the mean of its outcomes: the guards that an
+interception may take, and the dice that allow something.
 
 A position is `board` int8[100] (0 empty, 1 Attacker, 2 Defender) and `facts` int64[6]: hits, garrisoning used by the
 Attacker, by the Defender, offensive used, turn, turns at most.

@@ -16,11 +16,19 @@ from stratagem.core.errors import BadOption, Unsupported
 from stratagem.games import make_game
 
 DICE = ("generala", "yacht", "crag", "yatzy")
-BOARDS = {"corso": "stratagem.cli.play_corso:play"} | dict.fromkeys(DICE, "stratagem.cli.play_dice:play")
+BOARDS = {
+    "corso": "stratagem.cli.play_corso:play",
+    "general": "stratagem.cli.play_general:play",
+} | dict.fromkeys(DICE, "stratagem.cli.play_dice:play")
 """Per game, a function (session, names, adviser, save folder) that runs the terminal board until it is left."""
 
-OPPONENTS = {"corso": "mm:depth=4"} | dict.fromkeys(DICE, "maximus")
-ADVISERS = {"corso": "mm:depth=5,temperature=0"} | dict.fromkeys(DICE, "maximus") | {"generala": "malina"}
+OPPONENTS = {"corso": "mm:depth=4", "general": "expectimax:depth=1"} | dict.fromkeys(DICE, "maximus")
+ADVISERS = {
+    "corso": "mm:depth=5,temperature=0",
+    "general": "expectimax:depth=2",
+    **dict.fromkeys(DICE, "maximus"),
+    "generala": "malina",
+}
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,7 @@ class Command:
     """Play in the terminal against an agent, or two people at one keyboard.
 
     Corso: cursor keys or mouse, Enter acts, u undo, h hint, r resign, n new game with seats swapped, s save, q quit.
+    GENERAL: the same; Enter takes a unit (or the General, for its offensive), then Enter on a marked cell plays.
     """
 
     game: Annotated[str, tyro.conf.arg(metavar="GAME")]
