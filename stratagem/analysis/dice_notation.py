@@ -15,14 +15,14 @@ Names before the colon may be left out; seats alternate. The game line may carry
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stratagem.core.errors import StratagemError
 from stratagem.games import make_game
 from stratagem.games.dice.rules import DiceGame
-from stratagem.protocols.replay import Replay
+from stratagem.protocols.replay import Replay, positions
 
 
 class BadNotation(StratagemError, ValueError):
@@ -116,10 +116,14 @@ def _replay(game: DiceGame, names: list[str], turns: list[Turn]) -> Replay:
         act(len(k.multisets) + turn.category, following)
     seats = names or [f"player {seat + 1}" for seat in range(game.players)]
     spec = game.spec
-    return Replay(
+    replay = Replay(
         game=spec.name, parameters=dict(spec.parameters), ruleset=spec.ruleset, seats=seats,
         actions=actions, returns=[0.0] * game.players, outcomes=outcomes,
     )  # fmt: skip
+    if len(turns) < game.players * len(family.categories):
+        return replay
+    *_, final = positions(replay, game)
+    return replace(replay, returns=np.asarray(game.returns(final)).tolist())
 
 
 def _next_roll(game: DiceGame, turns: list[Turn], last: int) -> int:
@@ -130,8 +134,6 @@ def _next_roll(game: DiceGame, turns: list[Turn], last: int) -> int:
 
 def write_notation(replay: Replay) -> str:
     """Typed text for a replay whose outcomes of chance are known."""
-    from stratagem.protocols.replay import positions
-
     game = replay.rules()
     if not isinstance(game, DiceGame):
         raise StratagemError(f"{replay.game} is no dice game")
@@ -150,12 +152,3 @@ def write_notation(replay: Replay) -> str:
             kept = "".join(map(str, game.keeps.multisets[action])) or "nothing"
             parts.append(f"{dice} keep {kept}")
     return "\n".join(lines) + "\n"
-
-
-def final_returns(replay: Replay) -> list[float] | None:
-    """The result, or None if the game breaks off."""
-    from stratagem.protocols.replay import positions
-
-    game = replay.rules()
-    *_, final = positions(replay, game)
-    return np.asarray(game.returns(final)).tolist() if bool(game.done(final)) else None

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stratagem.analysis.dice_notation import BadNotation, final_returns, read_notation, write_notation
+from stratagem.analysis.dice_notation import BadNotation, read_notation, write_notation
 from stratagem.analysis.dice_review import elo, review
 from stratagem.core import play
 from stratagem.core.errors import Unsupported
 from stratagem.games.dice.family import Family, generala
 from stratagem.games.dice.rules import DiceGame, Generala
-from stratagem.protocols.replay import positions
+from stratagem.protocols.replay import Replay, positions, verify
 from stratagem.solvers.dice import solve
 
 
@@ -125,7 +125,29 @@ def test_a_typed_game_becomes_a_replay():
     *_, last = positions(replay, game)
     assert game.write(last).split()[0] == "-,-,-,-,-,18,-,-,40,-/-,-,-,-,-,-,-,30,-,-"
     assert int(last.mover) == 1
-    assert final_returns(replay) is None
+    assert replay.returns == [0.0, 0.0]
+
+
+def test_a_whole_typed_game_knows_its_result():
+    game, rng = Generala(), np.random.default_rng(1)
+    after, resolve = jax.jit(game.afterstate), jax.jit(game.resolve)
+    outcomes, actions = [7], []
+    state = resolve(game.opening(), 7)
+    while not bool(game.done(state)):
+        seat = int(state.mover)
+        action = int(rng.choice(np.flatnonzero(np.asarray(game.legal(state))[seat])))
+        actions.append([action if one == seat else -1 for one in range(2)])
+        waiting = after(state, np.full(2, action, np.int32))
+        outcomes.append(int(rng.choice(np.flatnonzero(np.asarray(game.outcomes(waiting))))))
+        state = resolve(waiting, outcomes[-1])
+    spec = game.spec
+    replay = Replay(
+        game=spec.name, parameters=dict(spec.parameters), ruleset=spec.ruleset, seats=["a", "b"],
+        actions=actions, returns=np.asarray(game.returns(state)).tolist(), outcomes=outcomes,
+    )  # fmt: skip
+    again = read_notation(write_notation(replay))
+    assert again.returns == replay.returns
+    verify(again)
 
 
 def test_writing_and_reading_a_typed_game_gives_the_same_actions():
