@@ -100,9 +100,9 @@ def read_value(owner: str, kind: Any, text: str) -> Any:
             return None
         kind = next(one for one in typing.get_args(kind) if one is not type(None))
     if kind is bool:
-        if text in ("true", "yes", "on", "1"):
+        if text.lower() in ("true", "yes", "on", "1"):
             return True
-        if text in ("false", "no", "off", "0"):
+        if text.lower() in ("false", "no", "off", "0"):
             return False
         raise BadOption(f"{owner} is yes or no, not {text!r}")
     if typing.get_origin(kind) is typing.Literal:

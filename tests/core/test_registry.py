@@ -8,7 +8,7 @@ import pytest
 from stratagem.agents import make_agent
 from stratagem.core.errors import BadOption, UnknownName
 from stratagem.core.registry import read_options, split_choice
-from stratagem.games import make_game
+from stratagem.games import GAMES, make_game
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,13 @@ def test_a_bad_agent_is_refused_in_words(choice, message):
 def test_minimax_is_for_two_players():
     with pytest.raises(TypeError, match="two players"):
         make_agent("mm", make_game("corso:players=3"))
+
+
+@pytest.mark.parametrize("row", GAMES, ids=lambda row: row.name)
+def test_the_title_of_a_game_can_be_typed(row):
+    for options in [{}, *row.variants.values()]:
+        game = row.load()(**options)
+        assert make_game(game.spec.title) == game
 
 
 def test_the_ruleset_changes_with_any_parameter():
