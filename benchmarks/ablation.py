@@ -46,6 +46,9 @@ def main() -> None:
     asked = argparse.ArgumentParser()
     asked.add_argument("variants", nargs="*", default=list(VARIANTS))
     asked.add_argument("--seconds", type=float, default=100.0)
+    asked.add_argument(
+        "--clock", choices=("processor", "wall"), default="processor", help="of a shared machine, or not"
+    )
     asked.add_argument("--games", type=int, default=100)
     asked.add_argument("--out", type=Path, default=Path("runs/ablation"))
     words = asked.parse_args()
@@ -62,14 +65,15 @@ def main() -> None:
     for name in words.variants:
         config = replace(PRESETS["quick"], **VARIANTS[name])
         path = words.out / f"{name.replace(' ', '-')}.safetensors"
-        network, iterations, spent = trained(game, config, words.seconds)
+        clock = time.process_time if words.clock == "processor" else time.perf_counter
+        network, iterations, spent = trained(game, config, words.seconds, clock)
         save_weights(path, network, config.network, [game], {"variant": name})
         agent = make_agent(f"net:weights={path}", game)
         for other in MINIMAX:
             duels += met(game, name, agent, other, words.games)
         facts[name] = {
             "iterations": iterations,
-            "processor_seconds": spent,
+            "seconds": spent,
             **summary(*values(Asked(agent, game), truth, positions, generator)),
         }
         print(name, facts[name], file=sys.stderr, flush=True)
@@ -78,22 +82,22 @@ def main() -> None:
                score=row.score, **facts.get(row.name, {}))  # fmt: skip
 
 
-def trained(game, config, seconds):
-    """(network, iterations, processor seconds), with as many iterations as fit; compiling is not counted."""
+def trained(game, config, seconds, clock):
+    """(network, iterations, seconds), with as many iterations as fit; compiling is not counted."""
     learner = AlphaZero([game], config)
     state = learner.start(jax.random.key(0))
     state, _ = learner.iterate(state)
-    began = time.process_time()
+    began = clock()
     for _ in range(2):
         state, _ = learner.iterate(state)
-    count = max(int(seconds / ((time.process_time() - began) / 2)), 5)
+    count = max(int(seconds / ((clock() - began) / 2)), 5)
     learner = AlphaZero([game], replace(config, iterations=count))
     state = learner.start(jax.random.key(0))
     state, _ = learner.iterate(state)
-    began = time.process_time()
+    began = clock()
     for _ in range(count - 1):
         state, _ = learner.iterate(state)
-    return learner.network(state), count, time.process_time() - began
+    return learner.network(state), count, clock() - began
 
 
 def met(game, name, agent, other, games):
