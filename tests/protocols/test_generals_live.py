@@ -22,16 +22,8 @@ from stratagem.cli.live import AgentSeat
 from stratagem.cli.main import main
 from stratagem.core.errors import BadOption
 from stratagem.games.generals import Generals
-from stratagem.protocols.generals_live import (
-    Address,
-    LiveError,
-    Picture,
-    legal_of,
-    patch,
-    play,
-    rehearse,
-    view_of,
-)
+from stratagem.protocols.generals_live import Address, play, rehearse
+from stratagem.protocols.generals_picture import LiveError, Picture, legal_of, patch, view_of
 
 # What the libraries deprecate in newer Pythons is not ours to mend.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:(aiohttp|engineio|socketio)")
