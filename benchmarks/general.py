@@ -1,12 +1,14 @@
 """GENERAL: random turns a second in one batch, against the plain Python reference of the tests, in one run.
 
-    python benchmarks/general.py [--games 4096] [--turns 100]
+    python benchmarks/general.py [--games 4096] [--turns 100] [--duels 40]
 
 A turn is a uniformly random legal action and what chance makes of it; finished games start anew. The targets are 100
 times the reference on a CPU and 1,000 times on an H200. The reference runs on one core, the batch on all of them.
+`--duels` plays the classical players against each other instead, and reports each role on its own.
 """
 
 import argparse
+import itertools
 import os
 import random
 import sys
@@ -83,13 +85,50 @@ def batch_rate(game, games, turns):
     return games * len(devices) * turns / seconds["median"], seconds
 
 
+LADDER = ("random", "greedy", "expectimax:depth=1", "expectimax:depth=2")
+
+
+def duel(game, stronger, weaker, games):
+    """The stronger one's [wins, draws, losses] by role; the two games of a seed have one toss and swapped seats."""
+    from stratagem.agents import make_agent
+    from stratagem.arena.match import play_games
+    from stratagem.core import play
+
+    seeds = [number // 2 for number in range(games)]
+    agents = [make_agent(name, game) for name in (stronger, weaker)]
+    played = play_games(
+        game, agents, [(0, 1) if number % 2 == 0 else (1, 0) for number in range(games)], seeds
+    )
+    init = jax.jit(game.init)
+    results = {"attacker": [0, 0, 0], "defender": [0, 0, 0]}
+    for one in played:
+        seat = one.seating.index(0)
+        attacker = int(init(play.turn_key(one.seed, -1)).attacker)
+        results["attacker" if seat == attacker else "defender"][1 - round(one.returns[seat])] += 1
+    report(
+        "general duel",
+        player=stronger,
+        against=weaker,
+        wins_draws_losses_as=results,
+        turns=round(sum(one.turns for one in played) / games, 1),
+        seconds_a_game=round(sum(one.seconds[one.seating.index(0)] for one in played) / games, 3),
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--games", type=int, nargs="*", help="games side by side; several are tried, the best counts"
     )
     parser.add_argument("--turns", type=int, default=100, help="turns of each game in one call")
+    parser.add_argument(
+        "--duels", type=int, help="games of each pair of neighbours on the ladder, an even number"
+    )
     options = parser.parse_args()
+    if options.duels:
+        for weaker, stronger in itertools.pairwise(LADDER):
+            duel(General(), stronger, weaker, options.duels)
+        return
     platform = jax.devices()[0].platform
     plain = plain_rate()
     found = []
