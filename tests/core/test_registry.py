@@ -69,7 +69,7 @@ def test_minimax_is_for_two_players():
         make_agent("mm", make_game("corso:players=3"))
 
 
-@pytest.mark.parametrize("row", GAMES, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", list(GAMES), ids=lambda row: row.name)
 def test_the_title_of_a_game_can_be_typed(row):
     for options in [{}, *row.variants.values()]:
         game = row.load()(**options)
