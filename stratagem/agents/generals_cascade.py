@@ -85,9 +85,9 @@ class Cascade(Remembering):
     """Wins if it can, defends if it must, expands before the tick, takes castles, gathers and attacks."""
 
     game: Any
-    alarm: int = 10
+    alarm: int = 14
     """Steps from my general within which an enemy stack is a threat."""
-    harvest: int = 35
+    harvest: int = 42
     """Turns after each tick that go into the assault."""
     reach: int = 8
     """Steps from the suspected general within which an assault goes on whatever the turn."""
