@@ -446,7 +446,8 @@ def beyond(page: Page) -> None:
         )
         page.say("Positions, time and a checksum for every layer: `docs/generala/*-layers.csv`. Checksums add the bit patterns "
                  "of the float32 equities, so they tell two runs of one engine apart from a fault, not two engines from each "
-                 "other; between engines the mean equity of a layer is compared.")  # fmt: skip
+                 "other; between engines the mean equity of a layer is compared. The runs on two cores shared them with "
+                 "other work, at the lowest priority; their times are no measure of speed.")  # fmt: skip
     for note in notes:
         page.say(note)
     for name in ("yacht", "crag", "yatzy"):
