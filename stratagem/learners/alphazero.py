@@ -36,7 +36,7 @@ class AlphaZeroConfig:
     """How AlphaZero plays and learns."""
 
     network: str = "global"
-    """The network, with its sizes: see `stratagem networks`."""
+    """The network, with its sizes: paper, classic or global; see docs/alphazero.md."""
     lanes: int = 256
     """Games played side by side."""
     steps: int = 16

@@ -30,8 +30,9 @@ GOLDEN = 0.6180339887  # Its multiples, modulo one, spread evenly: fewer visits 
 
 
 class Tree(NamedTuple):
-    """N nodes, node 0 the root. W is the number of actions, or of outcomes where those are more."""
+    """N nodes, node 0 the root. W is the number of actions looked at, or of outcomes where those are more."""
 
+    choices: Array | None  # int32[N, W]: the action of each branch; None where all actions are looked at
     states: Any  # S[N]: at a chance node, the state before the action
     seats: Array  # int32[N]: who decides
     over: Array  # bool[N]
@@ -61,30 +62,45 @@ def check_searchable(game: Game) -> None:
     if spec.dynamics != "alternating" or spec.information != "perfect":
         raise Unsupported(
             f"tree search needs alternating moves and perfect information; {spec.name} is {spec.dynamics} "
-            f"with {spec.information} information. Try: stratagem train {spec.name} --method ppo"
+            f"with {spec.information} information, which asks for another way to learn"
         )
     if spec.chance == "dice" and not isinstance(game, Chance):
         raise Unsupported(f"tree search needs the odds of the dice; {spec.name} does not offer Chance")
 
 
 def search(
-    game: Game, evaluate: Evaluate, rule: Rule, state: Any, key: Array, temperature: Array | float = 1.0
+    game: Game,
+    evaluate: Evaluate,
+    rule: Rule,
+    state: Any,
+    key: Array,
+    temperature: Array | float = 1.0,
+    breadth: int | None = None,
 ) -> Found:
-    """Search one unfinished position. Deterministic in its arguments."""
+    """Search one unfinished position. Deterministic in its arguments.
+
+    With `breadth`, each node looks at its so many likeliest legal actions only: for games with thousands.
+    """
     check_searchable(game)
+    breadth = None if breadth is None or breadth >= game.spec.actions else breadth
+    judge = _narrowed(game, evaluate, breadth)
     noise_key, dice_key, play_key = jax.random.split(key, 3)
-    logits, values = _judge(game, evaluate, state)
+    choices, logits, values = judge(state)
     logits, extra = rule.prepare(logits, noise_key)
     offset = jax.random.uniform(dice_key)
-    tree = _plant(game, rule, state, logits, values)
+    tree = _plant(game, rule, state, choices, logits, values)
 
     def simulate(simulation: Array, tree: Tree) -> Tree:
-        return _simulate(game, evaluate, rule, tree, extra, offset, simulation)
+        return _simulate(game, judge, rule, tree, extra, offset, simulation)
 
     tree = lax.fori_loop(0, rule.simulations, simulate, tree)
     root = _look(game, tree, jnp.int32(0))
     action, policy = rule.decide(root, extra, play_key, jnp.asarray(temperature, jnp.float32))
-    return Found(action, policy, tree.totals[0] / tree.visits[0], root.visits, root.values, tree)
+    values = tree.totals[0] / tree.visits[0]
+    if tree.choices is None:
+        return Found(action, policy, values, root.visits, root.values, tree)
+    spread = [jnp.zeros(game.spec.actions, part.dtype).at[choices].set(part) for part in (policy, *root[1:3])]
+    return Found(choices[action], spread[0], values, spread[1], spread[2], tree)
 
 
 def _outcomes(game: Any) -> int:
@@ -94,25 +110,38 @@ def _outcomes(game: Any) -> int:
     return jax.eval_shape(lambda: game.outcomes(game.opening())).shape[0]
 
 
-def _judge(game: Game, evaluate: Evaluate, state: Any) -> tuple[Array, Array]:
-    """(Masked logits, values by seat); the true result where the game is over."""
-    logits, values = evaluate(state)
-    legal = game.legal(state).any(axis=0)
-    masked = jnp.where(legal, logits.astype(jnp.float32), IMPOSSIBLE)
-    return masked, jnp.where(game.done(state), game.returns(state), values.astype(jnp.float32))
+# From a state to (int32[W] actions looked at, or None for all; float32[W] masked logits; float32[P] values).
+Narrowed = Callable[[Any], tuple[Any, Array, Array]]
 
 
-def _plant(game: Game, rule: Rule, state: Any, logits: Array, values: Array) -> Tree:
+def _narrowed(game: Game, evaluate: Evaluate, breadth: int | None) -> Narrowed:
+    """Masks illegal actions, keeps the likeliest, and knows the true result where the game is over."""
+
+    def judge(state: Any) -> tuple[Any, Array, Array]:
+        logits, values = evaluate(state)
+        legal = game.legal(state).any(axis=0)
+        masked = jnp.where(legal, logits.astype(jnp.float32), IMPOSSIBLE)
+        values = jnp.where(game.done(state), game.returns(state), values.astype(jnp.float32))
+        if breadth is None:
+            return None, masked, values
+        kept, choices = lax.top_k(masked, breadth)
+        return choices, kept, values
+
+    return judge
+
+
+def _plant(game: Game, rule: Rule, state: Any, choices: Any, logits: Array, values: Array) -> Tree:
     """A tree of one node, with room for the rest."""
     outcomes = _outcomes(game)
     size = 1 + rule.simulations * (2 if outcomes else 1)
-    width = max(game.spec.actions, outcomes)
+    width = max(logits.shape[0], outcomes)
 
     def room(leaf: Array) -> Array:
         leaf = jnp.asarray(leaf)
         return jnp.zeros((size, *leaf.shape), leaf.dtype).at[0].set(leaf)
 
     return Tree(
+        choices=None if choices is None else room(choices),
         states=jax.tree.map(room, state),
         seats=room(jnp.argmax(game.to_move(state)).astype(jnp.int32)),
         over=room(game.done(state)),
@@ -132,7 +161,7 @@ def _widen(logits: Array, width: int) -> Array:
 
 def _look(game: Game, tree: Tree, node: Array) -> Node:
     """A decision node from the side of the seat that decides there."""
-    actions = game.spec.actions
+    actions = game.spec.actions if tree.choices is None else tree.choices.shape[1]
     seat = tree.seats[node]
     children = tree.children[node, :actions]
     grown = children > 0
@@ -160,7 +189,7 @@ def _point(tree: Tree, node: Array, offset: Array) -> Array:
 
 
 def _simulate(
-    game: Any, evaluate: Evaluate, rule: Rule, tree: Tree, extra: Any, offset: Array, simulation: Array
+    game: Any, evaluate: Narrowed, rule: Rule, tree: Tree, extra: Any, offset: Array, simulation: Array
 ) -> Tree:
     """One walk from the root, one new state, one evaluation."""
     outcomes = _outcomes(game)
@@ -191,10 +220,11 @@ def _simulate(
     fresh = child == 0  # else it is a finished game, whose result counts once more
     parent = jax.tree.map(lambda leaf: leaf[node], tree.states)
     movers = jnp.zeros(game.spec.seats, jnp.int32)
+    action = edge if tree.choices is None else tree.choices[node, edge % tree.choices.shape[1]]
     if outcomes:
         decided = ~tree.chance[node]
         chance_slot, slot = 2 * simulation + 1, 2 * simulation + 2
-        action = jnp.where(decided, edge, tree.arrival[node])
+        action = jnp.where(decided, action, tree.arrival[node])
         after = game.afterstate(parent, movers + action)
         log_odds = jnp.log(jnp.maximum(game.outcomes(after), 1e-30))
         outcome = jnp.where(decided, _fall(log_odds, _point(tree, chance_slot, offset)), edge)
@@ -215,13 +245,14 @@ def _simulate(
     else:
         slot = simulation + 1
         # Without dice a step needs no luck: the key is a formality.
-        state = game.step(parent, movers + edge, jax.random.key(0))
+        state = game.step(parent, movers + action, jax.random.key(0))
         tree = tree._replace(children=tree.children.at[node, edge].set(jnp.where(fresh, slot, child)))
 
-    logits, values = _judge(game, evaluate, state)
+    choices, logits, values = evaluate(state)
     values = jnp.where(fresh, values, tree.raw[child])
     path = path.at[depth].set(jnp.where(fresh, slot, child))
     return tree._replace(
+        choices=None if tree.choices is None else tree.choices.at[slot].set(choices),
         states=jax.tree.map(lambda leaf, new: leaf.at[slot].set(new), tree.states, state),
         seats=tree.seats.at[slot].set(jnp.argmax(game.to_move(state)).astype(jnp.int32)),
         over=tree.over.at[slot].set(game.done(state)),

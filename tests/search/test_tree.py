@@ -160,6 +160,31 @@ def test_what_one_game_finds_does_not_depend_on_its_neighbours():
         np.testing.assert_array_equal(getattr(together, name)[order], getattr(shuffled, name), err_msg=name)
 
 
+def test_a_narrow_search_looks_at_the_likeliest_legal_actions_only():
+    game = Corso(width=3, height=3)
+    evaluate, state = opinionated(game), game.read("AOO/OBO/OOb 1")
+    found = jax.jit(partial(search, game, evaluate, Gumbel(simulations=40), breadth=3))(
+        state, jax.random.key(0)
+    )
+    logits = np.where(np.asarray(game.legal(state)).any(0), evaluate(state)[0], -np.inf)
+    likeliest = set(np.argsort(logits)[-3:].tolist())
+    assert set(np.flatnonzero(found.visits).tolist()) <= likeliest
+    assert set(np.flatnonzero(found.policy).tolist()) == likeliest
+    assert int(found.action) in likeliest
+    assert found.visits.sum() == 40
+
+
+def test_a_search_as_broad_as_the_game_is_the_same_search():
+    game = Corso(width=3, height=3)
+    evaluate, state = opinionated(game), game.read("AOO/OBO/OOb 1")
+    narrow = jax.jit(partial(search, game, evaluate, Puct(simulations=40, noise=0.0), breadth=8))
+    whole = jax.jit(partial(search, game, evaluate, Puct(simulations=40, noise=0.0)))
+    # Only seven actions are legal here, and fewer later, so eight are all of them.
+    np.testing.assert_array_equal(
+        narrow(state, jax.random.key(0)).visits, whole(state, jax.random.key(0)).visits
+    )
+
+
 def in_mctx(game, evaluate, state, key, policy, **options):
     """The same search by mctx's own loop, with signs and masks as its interface wants them."""
 
