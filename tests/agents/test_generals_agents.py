@@ -1,0 +1,127 @@
+"""Players of Generals: what they remember, and that each does what it is there for."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from stratagem.agents import make_agent
+from stratagem.agents.generals_memory import NEVER, blank, note_move, take_in
+from stratagem.agents.generals_paths import downhill, flow
+from stratagem.arena.match import play_games
+from stratagem.games import make_game
+from stratagem.games.generals import Generals
+from stratagem.games.generals.rules import OPPONENT, SEEN_CASTLE, SEEN_GENERAL, STRUCTURE
+
+ROW = Generals(width=8, height=3, cap=100, apart=4, castles_from=0, castles_to=1)
+
+
+def seen_by_first(text):
+    return ROW.view(ROW.read(text), jnp.int32(0))
+
+
+def test_what_was_seen_is_remembered_when_it_is_out_of_sight():
+    # The stack of seat 0 stands beside the enemy general, then is gone.
+    near = "A . . . . . . . / . . . . . .a5 gb7 . / . . . . . c44 . . | 10 -"
+    far = "A . . . . . . . / . . . . . .b3 gb8 . / . . . . . c44 . . | 11 -"
+    known = take_in(ROW, blank(ROW), seen_by_first(near))
+    later = take_in(ROW, known, seen_by_first(far))
+    assert int(later.general) == 1 * 8 + 6
+    assert int(later.kind[1, 6]) == SEEN_GENERAL
+    assert int(later.army[1, 6]) == 7
+    assert int(later.kind[2, 5]) == SEEN_CASTLE
+    assert int(later.seen_at[1, 6]) == 10
+    assert int(later.seen_at[0, 0]) == 11
+    assert bool(later.possible[1, 6])
+    assert int(later.possible.sum()) == 1
+    assert later.land[1, -2:].tolist() == [1, 2]
+
+
+def test_the_enemy_shows_where_it_was_and_what_it_has_seen():
+    before = seen_by_first("A . . . . . . . / .a1 .a1 .a1 . . . . B / . . . . . . . . | 10 -")
+    after = seen_by_first("A . . . . . . . / .a1 .a1 .a1 .b4 . . . B / . . . . . . . . | 11 -")
+    known = take_in(ROW, take_in(ROW, blank(ROW), before), after)
+    assert int(known.their_moves[1, 3]) == 11
+    assert int(known.owner[1, 3]) == OPPONENT
+    assert known.exposed.tolist()[1] == [False, False, True, True, True, False, False, False]
+
+
+def test_structure_in_the_fog_is_no_place_for_a_general():
+    view = seen_by_first("A . . . . # c41 . / . . . . . . . B / . . . . . . . . | 10 -")
+    known = take_in(ROW, blank(ROW), view)
+    assert int(known.kind[0, 5]) == STRUCTURE
+    assert not bool(known.possible[0, 5])
+    assert bool(known.possible[1, 7])
+    assert not bool(known.possible[0, 1])
+
+
+def test_an_enemy_cell_bounds_where_its_general_can_be():
+    # Seen in turn 3 at (1, 3): the general is at most three steps away, so not at (1, 7).
+    view = seen_by_first("A . . . . . . B / .a1 .a1 .a1 .b2 . . . . / . . . . . . . . | 3 -")
+    known = take_in(ROW, blank(ROW), view)
+    assert bool(known.possible[1, 6])
+    assert not bool(known.possible[1, 7])
+
+
+def test_taking_in_a_view_twice_changes_nothing():
+    view = seen_by_first("A . . . . . . . / .a1 .a1 .a1 .b4 . . . B / . . . . . . . . | 11 -")
+    once = take_in(ROW, blank(ROW), view)
+    twice = take_in(ROW, once, view)
+    for one, other in zip(once, twice, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_own_moves_are_noted_and_passes_are_not():
+    known = take_in(
+        ROW, blank(ROW), seen_by_first("A . . . . . . . / . . . . . . . B / . . . . . . . . | 5 -")
+    )
+    assert int(note_move(ROW, known, jnp.int32(3)).my_moves[0, 0]) == 5
+    assert int(note_move(ROW, known, jnp.int32(8)).my_moves[0, 0]) == NEVER
+
+
+def test_flow_takes_the_shortest_way_on_which_most_arrives():
+    goal = jnp.zeros((3, 4), bool).at[0, 3].set(True)
+    gain = jnp.array([[4, 0, 0, 0], [9, 9, 9, 0], [0, 0, 0, 0]])
+    ground = jnp.ones((3, 4), bool).at[0, 1].set(False)
+    ways = flow(goal, ground, gain, 8)
+    # From the corner the wall makes it five steps, through the nines: 4 + 9 + 9 + 9 + 0.
+    assert int(ways.steps[0, 0]) == 5
+    assert int(ways.arrives[0, 0]) == 31
+    assert int(downhill(ways.cost)[0, 0]) == 1
+    assert not bool(ways.open[0, 1])
+
+
+@pytest.mark.parametrize("name", ["expander", "hunter", "cascade"])
+def test_a_general_that_can_be_taken_is_taken(name):
+    state = ROW.read("A . . . . . . . / . . . .a4 .b1 .a9 gb3 . / . . . . . . . . | 60 -")
+    agent = make_agent(name, ROW)
+    action = agent.act(agent.memory(), ROW.view(state, jnp.int32(0)), ROW.legal(state)[0], jax.random.key(0))
+    assert ROW.write_action(int(action)) == "1,5 right"
+
+
+def test_cascade_meets_a_stack_that_could_take_its_general():
+    state = ROW.read("ga3 . . . . . . . / . .b9 .a20 . . . . . / . . . . . . . B | 60 -")
+    agent = make_agent("cascade", ROW)
+    action = agent.act(agent.memory(), ROW.view(state, jnp.int32(0)), ROW.legal(state)[0], jax.random.key(0))
+    assert ROW.write_action(int(action)) == "1,2 left"
+
+
+def test_players_never_foul_and_the_order_of_strength_shows():
+    game = make_game("generals:width=10,height=10,apart=7,castles_from=1,castles_to=2,cap=200")
+    agents = [make_agent(name, game) for name in ("random", "expander", "cascade")]
+    seatings = [(0, 1), (1, 0)] * 4 + [(1, 2), (2, 1)] * 4
+    played = play_games(game, agents, seatings, [seed // 2 for seed in range(len(seatings))])
+    assert not any(one.fouls for one in played)
+    score = {1: 0.0, 2: 0.0}
+    for one in played:
+        stronger = max(one.seating)
+        score[stronger] += one.returns[one.seating.index(stronger)]
+    assert score[1] >= 4  # wins minus losses of 8: the expander against random
+    assert score[2] >= 2  # of 8: cascade against the expander, a small sample
+
+
+def test_cascade_plays_where_castles_are_built():
+    game = make_game("generals:width=8,height=8,apart=5,build=yes,cap=60")
+    agents = [make_agent(name, game) for name in ("cascade", "hunter")]
+    played = play_games(game, agents, [(0, 1), (1, 0)], [0, 0])
+    assert not any(one.fouls for one in played)
