@@ -21,6 +21,7 @@ from stratagem.agents.generals_paths import Flow, downhill, flow
 from stratagem.agents.generals_simple import act_best, one_move, takings
 from stratagem.games.generals.game import Generals
 from stratagem.games.generals.rules import (
+    BUILD,
     ME,
     OPPONENT,
     SEEN_CASTLE,
@@ -117,7 +118,18 @@ class Cascade(Remembering):
         scores = jnp.zeros((4, *game.shape), jnp.float32)
         for plan in reversed(plans):
             scores = jnp.where(plan.applies, plan.scores, scores)
-        return act_best(game, scores, legal, key)
+        move = act_best(game, scores, legal, key)
+        if not game.build:
+            return move
+        urgent = plans[0].applies | plans[1].applies
+        return self.build(field, view, legal, move, urgent)
+
+    def build(self, field: Field, view: View, legal: Array, move: Array, urgent: Array) -> Array:
+        """A castle where one can be built, while there is time for it to pay; else the move."""
+        can = legal.reshape(*self.game.shape, self.game.per_cell)[:, :, BUILD]
+        place = jnp.argmax(first_of(field.army.astype(jnp.float32), can).reshape(-1))
+        pays = can.any() & ~urgent & (view.total[0] >= view.total[1]) & (view.turn < self.game.cap - 200)
+        return jnp.where(pays, place * self.game.per_cell + BUILD, move).astype(jnp.int32)
 
     def suspect(self, known: Memory, field: Field, stack: Array, rounds: int) -> Array:
         """bool[H, W]: where to look for the enemy general: known, or the densest part of the belief on our way.

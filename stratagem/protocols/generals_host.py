@@ -208,10 +208,10 @@ def host_game(game: Generals, players: Sequence[Player], seed: int, limits: Limi
         while int(state.winner) == NOBODY and not forfeits:
             legal = np.asarray(functions.legal(state))
             row = [int(cell) * game.per_cell + PASS for cell in state.generals]
-            for seat, player in enumerate(seats):
+            for seat, sitting in enumerate(seats):
                 began = time.perf_counter()
                 try:
-                    action = player.act(functions.view(state, seat), legal[seat])
+                    action = sitting.act(functions.view(state, seat), legal[seat])
                 except Forfeit as reason:
                     forfeits[seat] = str(reason)
                     continue
@@ -224,8 +224,8 @@ def host_game(game: Generals, players: Sequence[Player], seed: int, limits: Limi
     except Forfeit as reason:  # a bot that could not even be started
         forfeits[len(seats)] = str(reason)
     finally:
-        for player in seats:
-            player.close()
+        for sitting in seats:
+            sitting.close()
     returns = tuple(float(value) for value in np.asarray(game.returns(state)))
     if forfeits:
         returns = (0.0, 0.0) if len(forfeits) == 2 else (-1.0, 1.0) if 0 in forfeits else (1.0, -1.0)
@@ -244,7 +244,9 @@ _KEPT: dict[Generals, _Functions] = {}
 
 def _compiled(game: Generals) -> _Functions:
     if game not in _KEPT:
-        _KEPT[game] = _Functions(*map(jax.jit, (game.init, game.legal, game.view, game.step)))
+        _KEPT[game] = _Functions(
+            jax.jit(game.init), jax.jit(game.legal), jax.jit(game.view), jax.jit(game.step)
+        )
     return _KEPT[game]
 
 

@@ -306,7 +306,8 @@ class CompiledPlayer:
         look[here] = frame.type + (frame.owner << OWNER_IN_VIEW)
         army[here] = np.minimum(frame.army, 1_000_000)
         land, total = np.asarray(frame.land, np.int32), np.asarray(frame.total, np.int32)
-        return View(look, army, land, total, np.int32(min(frame.turn, 30_000)))
+        parts: list[Any] = [look, army, land, total, np.int32(min(frame.turn, 30_000))]
+        return View(*parts)
 
 
 def run_bot(

@@ -72,8 +72,8 @@ def generate(key: Array, wishes: Wishes) -> State:
     garrison = GARRISON + jax.random.randint(garrison_key, wishes.shape, 0, GARRISON_SPREAD)
     owner = jnp.where(found.generals[0], 1, jnp.where(found.generals[1], 2, 0))
     army = jnp.where(found.kind == CASTLE, garrison, (owner > 0).astype(jnp.int32))
-    parts = (part.reshape(-1).astype(jnp.int32) for part in (found.kind, owner, army))
-    return new_state(*parts, turn=jnp.int32(0), winner=jnp.int32(NOBODY))
+    kind, owner, army = (part.reshape(-1).astype(jnp.int32) for part in (found.kind, owner, army))
+    return new_state(kind, owner, army, jnp.int32(0), jnp.int32(NOBODY))
 
 
 def attempt(key: Array, wishes: Wishes, ease: Array) -> Attempt:

@@ -45,10 +45,8 @@ LETTERS = ("", "a", "b")
 
 def write(state: State, shape: tuple[int, int]) -> str:
     """One line. A finished game is written as it was before the winner took over."""
-    words = np.asarray(state.cells)
-    clock = np.asarray(clock_of(state))
-    kinds, holders = np.asarray(kind_of(words)), np.asarray(owner_of(words))
-    armies = np.asarray(army_of(words, clock))
+    kinds, holders = np.asarray(kind_of(state.cells)), np.asarray(owner_of(state.cells))
+    armies = np.asarray(army_of(state.cells, clock_of(state)))
     parts = zip(kinds.tolist(), holders.tolist(), armies.tolist(), strict=True)
     cells = [write_cell(*part) for part in parts]
     for seat, place in enumerate(np.asarray(state.generals).tolist()):
@@ -83,11 +81,8 @@ def read(line: str, shape: tuple[int, int]) -> State:
         raise ValueError("each side needs one general, ga… and gb… (or A and B)")
     if taken.any() and RESULTS[result] not in (0, 1, DRAW):
         raise ValueError("a general has been taken, so the game is over: the result is a, b or =")
-    state = new_state(
-        *(jnp.asarray(part, jnp.int32) for part in cells.T),
-        turn=jnp.int32(int(turn)),
-        winner=jnp.int32(RESULTS[result]),
-    )
+    kind, owner, army = (jnp.asarray(part, jnp.int32) for part in cells.T)
+    state = new_state(kind, owner, army, jnp.int32(int(turn)), jnp.int32(RESULTS[result]))
     return state._replace(generals=jnp.asarray(np.concatenate(generals), jnp.int32))
 
 
@@ -141,7 +136,7 @@ def read_action(line: str, shape: tuple[int, int], per_cell: int) -> int:
 def why_not(state: State, seat: int, action: int, shape: tuple[int, int], per_cell: int) -> str:
     cell, k = divmod(action, per_cell)
     row, column = divmod(cell, shape[1])
-    word = np.asarray(state.cells)[cell]
+    word = state.cells[cell]
     name = f"{row},{column}"
     if k == PASS:
         return "a pass is given on the own general's cell, so that it is one action"
