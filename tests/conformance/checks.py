@@ -217,15 +217,16 @@ def check_text_round_trips(game):
 def check_samples_are_uniform_over_legal_actions(game):
     if not isinstance(game, Sampling):
         return
+    points_tried = 4096
+    sample_all = jax.jit(jax.vmap(game.sample, in_axes=(None, 0)))
     for playing in some(game, 6, unfinished=True):
         legal, movers = np.asarray(game.legal(playing.state)), np.asarray(game.to_move(playing.state))
-        each = 20
-        most = legal.sum(axis=1).max() * each
         for seat in np.flatnonzero(movers):
+            each = min(20, points_tried // legal[seat].sum())
             number = legal[seat].sum() * each
-            points = (np.arange(most) % number + 0.5) / number  # evenly spaced, then repeated to a common size
+            points = (np.arange(points_tried) % number + 0.5) / number  # evenly spaced, then repeated
             rows = jnp.tile(jnp.asarray(points, jnp.float32)[:, None], (1, game.spec.seats))
-            chosen = np.asarray(jax.vmap(partial(game.sample, playing.state))(rows))[:number, seat]
+            chosen = np.asarray(sample_all(playing.state, rows))[:number, seat]
             counts = np.bincount(chosen, minlength=game.spec.actions)
             assert not counts[~legal[seat]].any()
             assert np.abs(counts[legal[seat]] - each).max() <= 1  # a point may fall on an edge
