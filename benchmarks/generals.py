@@ -171,7 +171,9 @@ def main():
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--variants", action="store_true", help="try the other ways too")
     parser.add_argument("--only", help="a target: step, play, maps or growth")
+    parser.add_argument("--seconds", type=float, default=240, help="start nothing more after so long")
     arguments = parser.parse_args()
+    started = time.perf_counter()
     gpu, game = on_gpu(), Generals()
     endless = Generals(cap=100_000)  # stepping goes on longer than a game
 
@@ -181,6 +183,9 @@ def main():
     def attempt(target, rate, *options, **facts):
         """A variant that fails says so and does not stop the others."""
         began = time.perf_counter()
+        if began - started > arguments.seconds:
+            print(json.dumps({"benchmark": "generals", "target": target, **facts, "error": "no time left"}))
+            return
         try:
             rates = rate(*options, **facts)
         except Exception as error:  # a variant may not fit in memory or not compile on this machine
@@ -203,37 +208,34 @@ def main():
 
     if wanted("step"):
         attempt("step", step_rate, endless, *((262_144, 128) if gpu else (64, 2000)), layout="last", unroll=1)
-        if arguments.variants:
-            for games, layout, unroll in (
-                [(65_536, "last", 1), (1_048_576, "last", 1), (262_144, "last", 4), (262_144, "first", 1)]
-                if gpu
-                else [(256, "last", 1), (64, "first", 1)]
-            ):
-                turns = 128 if gpu else 500
-                attempt("step", step_rate, endless, games, turns, layout=layout, unroll=unroll)
-            plain, rules.put = rules.put, scatter_unique
-            attempt("step, unique", step_rate, endless, 262_144 if gpu else 64, 128, layout="last", unroll=1)
-            rules.put = plain
     if wanted("play"):
         usual = (16_384, 64) if gpu else (256, 100)
         attempt("play", play_rate, game, *usual, keep="in place", words=True, unroll=1)
-        if arguments.variants:
-            for games, turns, keep, words, unroll in (
-                [
-                    (16_384, 64, "in place", False, 1),
-                    (8_192, 64, "in place", True, 1),
-                    (32_768, 64, "in place", True, 1),
-                    (65_536, 64, "in place", True, 1),
-                    (16_384, 64, "in place", True, 4),
-                    (16_384, 32, "stacked", True, 1),
-                    (16_384, 32, "stacked", False, 1),
-                ]
-                if gpu
-                else [(256, 100, "in place", False, 1), (64, 100, "in place", True, 1)]
-            ):
-                attempt("play", play_rate, game, games, turns, keep=keep, words=words, unroll=unroll)
     if wanted("maps"):
         attempt("maps", map_rate)
+    if arguments.variants and wanted("play"):
+        for games, turns, keep, words in (
+            [
+                (16_384, 64, "in place", False),
+                (32_768, 64, "in place", True),
+                (8_192, 64, "in place", True),
+                (16_384, 32, "stacked", True),
+                (65_536, 64, "in place", True),
+            ]
+            if gpu
+            else [(256, 100, "in place", False), (64, 100, "in place", True)]
+        ):
+            attempt("play", play_rate, game, games, turns, keep=keep, words=words, unroll=1)
+    if arguments.variants and wanted("step"):
+        for games, layout, unroll in (
+            [(1_048_576, "last", 1), (65_536, "last", 1), (262_144, "first", 1), (262_144, "last", 4)]
+            if gpu
+            else [(256, "last", 1), (64, "first", 1)]
+        ):
+            attempt("step", step_rate, endless, games, 128 if gpu else 500, layout=layout, unroll=unroll)
+        plain, rules.put = rules.put, scatter_unique
+        attempt("step, unique", step_rate, endless, 262_144 if gpu else 64, 128, layout="last", unroll=1)
+        rules.put = plain
     if wanted("growth"):
         for side in (10, 16, 32):
             small = Generals(width=side, height=side, apart=min(15, side // 2), castles_from=2, cap=100_000)

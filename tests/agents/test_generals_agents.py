@@ -8,7 +8,6 @@ import pytest
 from stratagem.agents import make_agent
 from stratagem.agents.generals_memory import NEVER, blank, note_move, take_in
 from stratagem.agents.generals_paths import downhill, flow
-from stratagem.arena.match import play_games
 from stratagem.games import make_game
 from stratagem.games.generals import Generals
 from stratagem.games.generals.rules import OPPONENT, SEEN_CASTLE, SEEN_GENERAL, STRUCTURE
@@ -106,22 +105,43 @@ def test_cascade_meets_a_stack_that_could_take_its_general():
     assert ROW.write_action(int(action)) == "1,2 left"
 
 
+def duel(game, first, second, games, seed=0):
+    """(returns of the first, whether anyone chose an illegal action), both of `games` games in one program."""
+
+    def one(key):
+        map_key, play_key = jax.random.split(key)
+
+        def turn(carry):
+            state, memories, key, foul = carry
+            key, *keys = jax.random.split(key, 3)
+            legal = game.legal(state)
+            views = [game.view(state, jnp.int32(seat)) for seat in range(2)]
+            players = list(zip((first, second), memories, views, legal, keys, strict=True))
+            actions = jnp.stack([agent.act(memory, *rest) for agent, memory, *rest in players])
+            foul = foul | ~legal[jnp.arange(2), actions].all()
+            memories = tuple(
+                agent.remember(memory, view, action)
+                for (agent, memory, view, *_), action in zip(players, actions, strict=True)
+            )
+            return game.step(state, actions), memories, key, foul
+
+        begin = (game.init(map_key), (first.memory(), second.memory()), play_key, jnp.bool_(False))
+        state, _, _, foul = jax.lax.while_loop(lambda carry: ~game.done(carry[0]), turn, begin)
+        return game.returns(state)[0], foul
+
+    return jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), games))
+
+
 def test_players_never_foul_and_the_order_of_strength_shows():
     game = make_game("generals:width=10,height=10,apart=7,castles_from=1,castles_to=2,cap=200")
-    agents = [make_agent(name, game) for name in ("random", "expander", "cascade")]
-    seatings = [(0, 1), (1, 0)] * 4 + [(1, 2), (2, 1)] * 4
-    played = play_games(game, agents, seatings, [seed // 2 for seed in range(len(seatings))])
-    assert not any(one.fouls for one in played)
-    score = {1: 0.0, 2: 0.0}
-    for one in played:
-        stronger = max(one.seating)
-        score[stronger] += one.returns[one.seating.index(stronger)]
-    assert score[1] >= 4  # wins minus losses of 8: the expander against random
-    assert score[2] >= 2  # of 8: cascade against the expander, a small sample
+    agents = {name: make_agent(name, game) for name in ("random", "expander", "cascade")}
+    for stronger, weaker, margin in (("expander", "random", 8), ("cascade", "expander", 4)):
+        returns, fouls = duel(game, agents[stronger], agents[weaker], 16)
+        assert not bool(fouls.any())
+        assert float(returns.sum()) >= margin  # wins minus losses of 16
 
 
-def test_cascade_plays_where_castles_are_built():
+def test_players_play_where_castles_are_built():
     game = make_game("generals:width=8,height=8,apart=5,build=yes,cap=60")
-    agents = [make_agent(name, game) for name in ("cascade", "hunter")]
-    played = play_games(game, agents, [(0, 1), (1, 0)], [0, 0])
-    assert not any(one.fouls for one in played)
+    _, fouls = duel(game, make_agent("cascade", game), make_agent("hunter", game), 8)
+    assert not bool(fouls.any())
