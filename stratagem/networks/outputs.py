@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from stratagem.core.game import Game
@@ -74,3 +75,19 @@ def evaluator(game: Game, network: Any) -> Callable[[Any], tuple[Array, Array]]:
         return output.logits, by_seat(output.values, mover)
 
     return evaluate
+
+
+def all_sides(
+    game: Any, evaluate: Callable[[Any], tuple[Array, Array]]
+) -> Callable[[Any], tuple[Array, Array]]:
+    """The mean of what is said of a state from every side of the board that looks the same; seats stay."""
+    group = game.symmetries()
+    sides = np.flatnonzero((np.asarray(group.seats) == np.arange(game.spec.seats)).all(axis=1))
+
+    def mean(state: Any) -> tuple[Array, Array]:
+        turned = jax.vmap(lambda g: game.turn_state(state, g))(jnp.asarray(sides))
+        logits, values = jax.vmap(evaluate)(turned)
+        back = jnp.take_along_axis(logits, group.actions[sides], axis=1)  # action a went to actions[g, a]
+        return back.mean(axis=0), values.mean(axis=0)
+
+    return mean

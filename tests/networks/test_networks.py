@@ -10,7 +10,15 @@ from stratagem.core.play import random_actions, start
 from stratagem.games.corso import Corso
 from stratagem.networks import cast, full_choice, make_network, parameters
 from stratagem.networks.blocks import BATCH, Conv, Training
-from stratagem.networks.outputs import belief_output, by_seat, evaluator, from_mover, policy_loss, value_loss
+from stratagem.networks.outputs import (
+    all_sides,
+    belief_output,
+    by_seat,
+    evaluator,
+    from_mover,
+    policy_loss,
+    value_loss,
+)
 from stratagem.networks.tensors import read_facts, read_tree, write_tree
 from stratagem.networks.weights import load_weights, save_weights
 
@@ -93,6 +101,16 @@ def test_an_evaluator_tells_values_by_seat():
     _, values = evaluator(GAME, network)(state)
     np.testing.assert_allclose(values[1], network(GAME.view(state, 1)).values[0])
     np.testing.assert_allclose(values.sum(), 0, atol=1e-6)
+
+
+def test_seen_from_all_sides_a_turned_board_gets_the_same_judgement():
+    evaluate = all_sides(GAME, evaluator(GAME, make_network(SMALL, GAME, jax.random.key(0))))
+    state, group = position(GAME, 6), GAME.symmetries()
+    logits, values = evaluate(state)
+    for g in (1, 4, 7):
+        turned_logits, turned_values = evaluate(GAME.turn_state(state, jnp.int32(g)))
+        np.testing.assert_allclose(turned_logits[group.actions[g]], logits, atol=1e-5)
+        np.testing.assert_allclose(turned_values, values, atol=1e-5)
 
 
 def test_a_belief_in_a_win_is_worth_one_and_costs_nothing_when_it_comes():
