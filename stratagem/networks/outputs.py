@@ -81,8 +81,9 @@ def all_sides(
     game: Any, evaluate: Callable[[Any], tuple[Array, Array]]
 ) -> Callable[[Any], tuple[Array, Array]]:
     """The mean of what is said of a state from every side of the board that looks the same; seats stay."""
-    group = game.symmetries()
-    sides = np.flatnonzero((np.asarray(group.seats) == np.arange(game.spec.seats)).all(axis=1))
+    with jax.ensure_compile_time_eval():  # which sides there are is known, also in the middle of a trace
+        group = game.symmetries()
+        sides = np.flatnonzero((np.asarray(group.seats) == np.arange(game.spec.seats)).all(axis=1))
 
     def mean(state: Any) -> tuple[Array, Array]:
         turned = jax.vmap(lambda g: game.turn_state(state, g))(jnp.asarray(sides))

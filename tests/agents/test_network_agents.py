@@ -44,7 +44,7 @@ def test_the_shipped_network_beats_minimax_of_depth_two():
 def test_greedy_play_does_not_depend_on_the_key(weights):
     view = GAME.view(GAME.init(None), 0)
     legal = GAME.legal(GAME.init(None))[0]
-    for name in ("net", "az:simulations=8", "az:simulations=8,search=gumbel"):
+    for name in ("net:sides=true", "az:simulations=8", "az:simulations=8,search=gumbel"):
         colon = "," if ":" in name else ":"
         agent = make_agent(f"{name}{colon}weights={weights}", GAME)
         act = jax.jit(lambda key, agent=agent: agent.act((), view, legal, key))
