@@ -1,25 +1,32 @@
-"""Tests of one file share a worker, so that what they compile and solve is used again; a group mark overrides it."""
+"""Which tests share a worker, and a cache that is not the user's."""
 
 import os
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
+class ByFileOrCase(LoadScopeScheduling):
+    """The tests of one file run in one worker, so that what they compile and solve is used again.
+
+    A file whose test names carry a case (`test[case: …]`) is split by case.
+    """
+
+    def _split_scope(self, nodeid):
+        file, _, test = nodeid.partition("::")
+        case, colon, _ = test.partition("[")[2].partition(":")
+        return f"{file}::{case}" if colon and file.endswith("test_conformance.py") else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return ByFileOrCase(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory):
-    """Tests never touch the user's cache. The folder is shared by the workers of one run."""
+    """Tests never touch the user's cache. Each worker has its own, so that none waits for another's solution."""
     if "STRATAGEM_CACHE" not in os.environ:
-        shared = tmp_path_factory.getbasetemp()
-        if "PYTEST_XDIST_WORKER" in os.environ:
-            shared = shared.parent
-        os.environ["STRATAGEM_CACHE"] = str(shared / "cache")
+        os.environ["STRATAGEM_CACHE"] = str(tmp_path_factory.getbasetemp() / "cache")
     return os.environ["STRATAGEM_CACHE"]

@@ -5,11 +5,9 @@ import pytest
 from tests.conformance.cases import CASES
 from tests.conformance.checks import CHECKS
 
-GROUPED = [pytest.param(case, marks=pytest.mark.xdist_group(case)) for case in CASES]
-
 
 @pytest.mark.parametrize("promise", CHECKS)
-@pytest.mark.parametrize("case", GROUPED)
+@pytest.mark.parametrize("case", [pytest.param(case, id=f"{case}:") for case in CASES])
 def test_game_keeps_promise(case, promise):
     check = CHECKS[promise]
     check(CASES[case])

@@ -5,10 +5,8 @@ import pytest
 from tests.conformance.cases import CASES
 from tests.playthroughs.playthrough import FOLDER, path_of, playthrough
 
-GROUPED = [pytest.param(case, marks=pytest.mark.xdist_group(case)) for case in CASES]
 
-
-@pytest.mark.parametrize("case", GROUPED)
+@pytest.mark.parametrize("case", CASES)
 def test_game_is_played_as_recorded(case):
     assert path_of(case).exists(), f"no playthrough: python -m tests.playthroughs.playthrough {case}"
     assert playthrough(CASES[case]) == path_of(case).read_text(encoding="utf-8")
