@@ -18,6 +18,12 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["file.json"]
 
 
+def test_a_file_may_be_read_by_whoever_the_user_lets_read_files(tmp_path):
+    (tmp_path / "plain").write_text("")
+    write_json(tmp_path / "ours", {})
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
 def test_a_log_cut_short_by_a_kill_loses_only_its_last_line(tmp_path):
     path = tmp_path / "log.jsonl"
     append_json(path, [{"n": 1}, {"n": 2}])
