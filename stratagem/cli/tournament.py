@@ -67,14 +67,18 @@ class Command:
 
 
 def print_table(outcome: Standing) -> None:
-    """Ratings and who beat whom, on the terminal."""
-    table = Table(title=f"{outcome.tournament.game}, {outcome.tournament.games} games a pair")
-    names = [row.name for row in outcome.ratings]
+    """Ratings, and who beat whom, on the terminal."""
+    tournament = outcome.tournament
+    ratings = Table(title=f"{tournament.game}, {tournament.games} games a pair")
     for heading in ("", "player", "rating", "95 % interval", "score"):
-        table.add_column(heading, justify="left" if heading == "player" else "right", no_wrap=True)
-    for place in range(len(names)):
-        table.add_column(str(place + 1), justify="right", style="dim")
-    for place, row in enumerate(outcome.ratings):
-        shares = ["·" if share is None else f"{share:.0%}" for share in outcome.crosstable[place]]
-        table.add_row(str(place + 1), row.name, *rating_text(row), f"{row.score:.1%}", *shares)
-    out.print(table)
+        ratings.add_column(heading, justify="left" if heading == "player" else "right", no_wrap=True)
+    crosstable = Table(title="score of row against column, in percent", box=None, padding=(0, 1))
+    crosstable.add_column("")
+    for place, row in enumerate(outcome.ratings, 1):
+        ratings.add_row(str(place), row.name, *rating_text(row), f"{row.score:.1%}")
+        crosstable.add_column(str(place), justify="right", min_width=3)
+    for place, row in enumerate(outcome.ratings, 1):
+        shares = ["·" if share is None else f"{100 * share:.0f}" for share in outcome.crosstable[place - 1]]
+        crosstable.add_row(f"{place} {row.name}", *shares)
+    out.print(ratings)
+    out.print(crosstable)
