@@ -1,11 +1,16 @@
 """Which tests share a worker, and a cache that is not the user's."""
 
 import os
+import signal
+import threading
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background of a shell, Ctrl-C is ignored here and in every program that a test starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class ByFileOrCase(LoadScopeScheduling):
