@@ -29,6 +29,7 @@ from stratagem.games.generals.rules import (
     UP,
     View,
 )
+from stratagem.protocols.generals_seen import army_of, legal_actions, look_of
 
 NEUTRAL, MOUNTAIN, IN_FOG, STRUCTURE_IN_FOG = -1, -2, -3, -4  # terrain
 
@@ -149,15 +150,10 @@ def view_of(position: Position, me: int, game: Generals) -> View:
             if cell >= 0 and visible[divmod(cell, width)]:
                 seen[divmod(cell, width)] = kind
     owner = np.where(terrain == me, ME, np.where(terrain >= 0, OPPONENT, 0))
-    look = np.full(game.shape, STRUCTURE)
-    look[_surroundings(terrain == me, game.shape)] = SEEN_MOUNTAIN
-    look[:height, :width] = seen + (owner << OWNER_IN_VIEW)
-    army = np.zeros(game.shape, game.army_type)
-    most = np.iinfo(army.dtype).max
-    army[:height, :width] = np.where(visible, np.minimum(position.armies, most), 0)
+    army = army_of(np.where(visible, position.armies, 0), game.shape, game.army_type)
     both = [me, 1 - me]
     return View(
-        look=jnp.asarray(look, jnp.uint8),
+        look=jnp.asarray(look_of(seen, owner, game.shape)),
         army=jnp.asarray(army),
         land=jnp.asarray(np.array(position.land)[both], jnp.int32),
         total=jnp.asarray(np.array(position.total)[both], jnp.int32),
@@ -165,31 +161,9 @@ def view_of(position: Position, me: int, game: Generals) -> View:
     )
 
 
-def _surroundings(mine: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """bool[H, W] of the board: these cells and their eight neighbours."""
-    wide = np.zeros((shape[0] + 2, shape[1] + 2), bool)
-    for row, column in np.argwhere(mine):
-        wide[row : row + 3, column : column + 3] = True
-    return wide[1:-1, 1:-1]
-
-
 def legal_of(view: View, game: Generals) -> np.ndarray:
     """bool[A]: what the seat that has this view may do."""
-    look, army = np.asarray(view.look), np.asarray(view.army)
-    mine = look >> OWNER_IN_VIEW == ME
-    able = mine & (army >= 2)
-    ground = np.pad(look & 7 != SEEN_MOUNTAIN, 1)
-    open_to = {
-        UP: ground[:-2, 1:-1],
-        DOWN: ground[2:, 1:-1],
-        LEFT: ground[1:-1, :-2],
-        RIGHT: ground[1:-1, 2:],
-    }
-    legal = np.zeros((*game.shape, game.per_cell), bool)
-    for way, clear in open_to.items():
-        legal[..., way] = legal[..., way + HALF] = able & clear
-    legal[..., PASS] = mine & (look & 7 == SEEN_GENERAL)
-    return legal.reshape(-1)
+    return legal_actions(np.asarray(view.look), np.asarray(view.army), game.build).reshape(-1)
 
 
 def attack_of(action: int, game: Generals, width: int) -> tuple[int, int, bool] | None:

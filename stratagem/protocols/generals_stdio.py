@@ -24,13 +24,24 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
+from stratagem.protocols.generals_seen import (
+    BUILD,
+    GENERAL,
+    HALF,
+    KIND_BITS,
+    MOUNTAIN,
+    PASS,
+    STEPS,
+    STRUCTURE,
+    army_of,
+    legal_actions,
+    look_of,
+)
+
 TYPES, OWNERS = 6, 3
 LARGEST = 2**31 - 1
 MOVE, REST, BUILD_ANSWER = range(3)
 ACTIONS = 10  # a cell: four directions twice, pass, build
-PASSED, BUILT = 8, 9
-STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
-MOUNTAIN, CASTLE, GENERAL, HIDDEN = 2, 3, 4, 5
 
 
 class Frame(NamedTuple):
@@ -147,43 +158,27 @@ def answer_of(action: int, width: int, per_cell: int = ACTIONS) -> Answer:
     """The answer that stands for an action of the game."""
     cell, k = divmod(action, per_cell)
     row, column = divmod(cell, width)
-    if k == PASSED:
+    if k == PASS:
         return RESTS
-    if k == BUILT:
+    if k == BUILD:
         return Answer(BUILD_ANSWER, row, column)
-    return Answer(MOVE, row, column, k % 4, k // 4)
+    return Answer(MOVE, row, column, k % HALF, k // HALF)
 
 
 def action_of(answer: Answer, width: int, rest: int, per_cell: int = ACTIONS) -> int:
     """The action that an answer stands for; `rest` is the one of passing."""
     cell = answer.row * width + answer.column
     if answer.kind == MOVE:
-        return cell * per_cell + answer.direction + 4 * answer.half
-    return cell * per_cell + BUILT if answer.kind == BUILD_ANSWER and per_cell > BUILT else rest
+        return cell * per_cell + answer.direction + HALF * answer.half
+    return cell * per_cell + BUILD if answer.kind == BUILD_ANSWER and per_cell > BUILD else rest
 
 
 # What may be done, from the frame alone.
 
 
-def legal_actions(frame: Frame, build: bool) -> np.ndarray:
-    """bool[H, W, 10]"""
-    height, width = frame.type.shape
-    allowed = np.zeros((height, width, ACTIONS), bool)
-    mine = frame.owner == 1
-    walls = np.pad((frame.type == MOUNTAIN) | (frame.type == HIDDEN), 1, constant_values=True)
-    for k, (down, across) in enumerate(STEPS):
-        way = ~walls[1 + down : 1 + down + height, 1 + across : 1 + across + width]
-        allowed[:, :, k] = allowed[:, :, k + 4] = mine & (frame.army >= 2) & way
-    home = np.argwhere(mine & (frame.type == GENERAL))
-    allowed[tuple(home[0]) if len(home) else (0, 0)][PASSED] = True
-    if build:
-        sites = np.argwhere(mine & (frame.type >= CASTLE) & (frame.type <= GENERAL))
-        for row, column in np.argwhere(mine & (frame.type == 1) & (frame.army >= 35)):
-            distance = np.abs(sites - (row, column)).sum(axis=1)
-            allowed[row, column, BUILT] = (
-                frame.army[row, column] >= 35 + np.maximum(0, 14 - 2 * distance).sum()
-            )
-    return allowed
+def legal_in(frame: Frame, build: bool) -> np.ndarray:
+    """bool[H, W, 9 or 10]"""
+    return legal_actions(frame.type + (frame.owner << KIND_BITS), frame.army, build)
 
 
 def plain_answer(frame: Frame) -> Answer:
@@ -197,7 +192,7 @@ def plain_answer(frame: Frame) -> Answer:
             if not (0 <= to_row < height and 0 <= to_column < width):
                 continue
             kind, owner = frame.type[to_row, to_column], frame.owner[to_row, to_column]
-            if owner == 1 or kind in (MOUNTAIN, HIDDEN) or frame.army[to_row, to_column] >= units:
+            if owner == 1 or kind in (MOUNTAIN, STRUCTURE) or frame.army[to_row, to_column] >= units:
                 continue
             worth = (int(kind == GENERAL) * 4 + int(owner), units)
             if worth > best:
@@ -288,7 +283,10 @@ class CompiledPlayer:
         import jax
 
         allowed = np.zeros((*self.game.shape, ACTIONS), bool)
-        allowed[: self.shape[0], : self.shape[1]] = legal_actions(frame, self.build)
+        here = legal_in(frame, self.build)
+        allowed[: self.shape[0], : self.shape[1], : here.shape[2]] = here
+        if not here[:, :, PASS].any():  # a frame without our general; every player needs something to do
+            allowed[0, 0, PASS] = True
         key = jax.random.key(self.seed * 1_000_003 + frame.turn)
         action = int(self._act(self.memory, self._view(frame), allowed.reshape(-1), key))
         return answer_of(action, self.game.width)
@@ -298,13 +296,10 @@ class CompiledPlayer:
         self.memory = self._remember(self.memory, self._view(frame), np.int32(action))
 
     def _view(self, frame: Frame) -> Any:
-        from stratagem.games.generals.rules import OWNER_IN_VIEW, View
+        from stratagem.games.generals.rules import View
 
-        look = np.full(self.game.shape, MOUNTAIN, np.uint8)
-        army = np.zeros(self.game.shape, self.game.army_type)
-        here = (slice(self.shape[0]), slice(self.shape[1]))
-        look[here] = frame.type + (frame.owner << OWNER_IN_VIEW)
-        army[here] = np.minimum(frame.army, 1_000_000)
+        look = look_of(frame.type, frame.owner, self.game.shape)
+        army = army_of(np.minimum(frame.army, 1_000_000), self.game.shape, self.game.army_type)
         land, total = np.asarray(frame.land, np.int32), np.asarray(frame.total, np.int32)
         parts: list[Any] = [look, army, land, total, np.int32(min(frame.turn, 30_000))]
         return View(*parts)

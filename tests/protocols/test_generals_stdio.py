@@ -59,7 +59,7 @@ def test_the_frame_tells_what_is_legal():
         "A .a60 . . . . / . .a2 # . . . / . . . . . . / . . . . . . / . . . . .b9 . / . . . . . B | 10 -"
     )
     for seat in range(2):
-        told = stdio.legal_actions(frame_of(game, state, seat), build=True)
+        told = stdio.legal_in(frame_of(game, state, seat), build=True)
         assert np.array_equal(told.reshape(-1), game.legal(state)[seat])
 
 
@@ -81,7 +81,7 @@ def test_any_text_is_read_without_a_crash(text):
         for frame in stdio.read_frames(lines, hello[1], hello[2]):
             if frame is not None:
                 stdio.plain_answer(frame)
-                stdio.legal_actions(frame, build=True)
+                stdio.legal_in(frame, build=True)
 
 
 @given(st.text(max_size=40))
@@ -112,7 +112,7 @@ class Silent:
         pass
 
     def ask(self, number, frame, seconds):
-        stdio.legal_actions(frame, build=True)
+        stdio.legal_in(frame, build=True)
 
     def played(self, answer):
         pass
