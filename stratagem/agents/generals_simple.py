@@ -89,7 +89,7 @@ class Hunter(Remembering):
     """Expands; and for some of every fifty turns walks its armies to the enemy general or where it is likeliest."""
 
     game: Any
-    hunt: int = 16
+    hunt: int = 46
     """Turns after each tick in which it hunts."""
     traceable: ClassVar[bool] = True
 
