@@ -1,0 +1,1 @@
+"""Hispania: nations rise and fall on the Iberian Peninsula; stacks, battles, many decisions a turn."""
