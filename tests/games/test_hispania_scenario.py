@@ -5,8 +5,8 @@ import tomllib
 
 import pytest
 
+from stratagem.games.hispania.loading import FOLDER, load, read_scenario
 from stratagem.games.hispania.reading import BadScenario
-from stratagem.games.hispania.scenario import FOLDER, load, read_scenario
 
 NAMES = ("iberia-small", "iberia-medium", "hispania")
 TABLES = {name: tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")) for name in NAMES}
