@@ -37,11 +37,30 @@ NETWORKS: Registry[Recipe] = Registry(
             "AlphaGo Zero's residual network; as it stands, GENERAL's of 7 blocks of 196",
         ),
         Row(
+            "from-to",
+            "stratagem.networks.from_to:FromTo",
+            "moves as pairs of cells: what is learned of one cell is known of all",
+            games=("general",),
+        ),
+        Row(
             "global",
             "stratagem.networks.recipes:Global",
             "the best found: any board size, every block hears the whole board",
             games=("corso",),
         ),
+        Row(
+            "patch",
+            "stratagem.networks.policy_recipes:Patch",
+            "a transformer over 3×3 patches of the board and the scoreboards, any board size",
+            games=("generals",),
+        ),
+        Row(
+            "unet",
+            "stratagem.networks.policy_recipes:Pyramid",
+            "DeepNash's shape: convolutions to coarser boards and back, any board size",
+            games=("generals",),
+        ),
+        Row("mlp", "stratagem.networks.policy_recipes:Small", "layers over all numbers of a small view"),
     ],
 )
 

@@ -1,0 +1,271 @@
+"""PPO self-play, for any game: alternating or simultaneous, with secrets and chance. One iteration is one program.
+
+All seats are played by the same network from their own views and memories, and all learn. An iteration is a rollout,
+advantages seat by seat, a filter that keeps the decisions that mattered, one pass of updates, and a moving average of
+the weights, which is what plays in the end.
+"""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array, lax
+
+from stratagem.core.errors import BadOption, Unsupported
+from stratagem.core.game import Game
+from stratagem.learners.ppo_rollout import Lanes, Potential, Turn, restock, rewarding, rollout, start_lanes
+from stratagem.learners.ppo_update import (
+    Sample,
+    Weights,
+    advantages_of,
+    batch_loss,
+    filtered,
+    samples_at,
+)
+from stratagem.networks import cast, make_network
+from stratagem.networks.senses import Senses
+from stratagem.networks.tensors import read_tree, write_tree
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """How PPO plays and learns. As it stands, the published recipe for Generals."""
+
+    network: str = "patch"
+    """The network, with its sizes: patch, unet or mlp; see docs/ppo.md."""
+    games: int = 512
+    """Games played side by side."""
+    steps: int = 512
+    """Turns collected from each game before the updates of an iteration."""
+    stock: int = 0
+    """First positions made in advance, for games that are slow to set up; 0 makes each when it is needed."""
+    restock: int = 64
+    """How many of them are made anew in each iteration."""
+    discount: float = 1.0
+    """Gamma: what a result is worth one decision earlier."""
+    trace: float = 0.9
+    """Lambda: how far advantages look past the next decision."""
+    cut_is_draw: bool = False
+    """A game that reaches its limit of turns counts as drawn; else what would have come is left to the value."""
+    shaping: float = 0.0
+    """Share of the gain in potential that is added to the reward."""
+    shaping_until: int = 0
+    """The iteration by which that share has fallen to nothing; 0 if it stays."""
+    top: float = 0.25
+    """The share of decisions, by size of advantage, that is learned from."""
+    normalise: bool = False
+    """Advantages are divided by their root mean square."""
+    minibatch: int = 1024
+    """Decisions a gradient step."""
+    epochs: int = 1
+    """How often each decision is learned from."""
+    clip: float = 0.2
+    """How far a probability may move, as a share of itself, before it brings no more."""
+    value_weight: float = 0.5
+    """Of the value's loss beside the policy's."""
+    sigma: float = 0.04
+    """Width of the bell curve around a value to learn."""
+    gradient: float = 0.267
+    """Largest norm of a gradient."""
+    rate: float = 0.5
+    """Learning rate of Adam: rate · (t + 1)^−rate_power, kept between rate_low and rate_high."""
+    rate_power: float = 1.1
+    rate_low: float = 5e-6
+    rate_high: float = 1e-4
+    entropy: float = 0.05
+    """Worth of an undecided policy: entropy · (t + 1)^−entropy_power."""
+    entropy_power: float = 0.2
+    average: float = 0.999
+    """Decay, at each gradient step, of the moving average of the weights; the average is what plays."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of the network's arithmetic; weights stay in float32."""
+    iterations: int = 30_000
+    """How many times all this is done."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.top <= 1:
+            raise BadOption(f"PPO: top is a share above 0 and up to 1, not {self.top}")
+        for name in ("games", "steps", "minibatch", "epochs", "iterations"):
+            if getattr(self, name) < 1:
+                raise BadOption(f"PPO: {name} is at least 1, not {getattr(self, name)}")
+
+    def rate_at(self, iteration: Array) -> Array:
+        falling = self.rate * (iteration + 1.0) ** -self.rate_power
+        return jnp.clip(falling, self.rate_low, self.rate_high)
+
+    def entropy_at(self, iteration: Array) -> Array:
+        return self.entropy * (iteration + 1.0) ** -self.entropy_power
+
+    def shaping_at(self, iteration: Array) -> Array:
+        left = 1 - iteration / self.shaping_until if self.shaping_until else 1.0
+        return self.shaping * jnp.maximum(left, 0.0)
+
+    def batches(self, game: Game) -> tuple[int, int]:
+        """(Gradient steps an epoch, decisions in each)."""
+        movers = game.spec.seats if game.spec.dynamics == "simultaneous" else 1
+        kept = max(1, round(self.top * self.games * self.steps * movers))
+        size = min(self.minibatch, kept)
+        return kept // size, size
+
+
+class Learned(NamedTuple):
+    """All that must survive a kill."""
+
+    iteration: Array  # int32: iterations done
+    updates: Array  # int32: gradient steps done
+    key: Array
+    network: Any
+    optimiser: Any
+    average: Any  # the moving average, which plays
+    lanes: Lanes
+
+
+class PPO:
+    """The learner. `senses` says how a player of this game sees it; `first` are weights to begin with."""
+
+    def __init__(self, game: Game, senses: Senses, config: PPOConfig, first: Any = None):
+        self.game, self.senses, self.config, self._first = game, senses, config, first
+        potential = potential_of(senses, config)
+        self._iterate = jax.jit(functools.partial(iterate, game, senses, config, potential))
+        self._start = functools.partial(start_learning, game, senses, config)
+
+    @property
+    def iterations(self) -> int:
+        return self.config.iterations
+
+    def start(self, key: Array) -> Learned:
+        """The state before the first iteration; same key, same run."""
+        learned = jax.jit(self._start)(key)
+        if self._first is not None:
+            learned = learned._replace(network=self._first, average=self._first)
+        return learned
+
+    def iterate(self, state: Learned) -> tuple[Learned, Mapping[str, float]]:
+        """One iteration: (the state after it, numbers to log)."""
+        state, metrics = self._iterate(state)
+        return state, {name: float(value) for name, value in jax.device_get(metrics).items()}
+
+    def iteration(self, state: Learned) -> int:
+        return int(state.iteration)
+
+    def network(self, state: Learned) -> Any:
+        """The network that plays."""
+        return state.average
+
+    def save(self, state: Learned, folder: Path) -> None:
+        facts = {"kind": "checkpoint", "iteration": self.iteration(state), "network": self.config.network}
+        write_tree(folder / "checkpoint.safetensors", state, facts)
+
+    def load(self, folder: Path) -> Learned:
+        """What `save` wrote, bit for bit."""
+        return read_tree(folder / "checkpoint.safetensors", jax.eval_shape(self._start, jax.random.key(0)))
+
+
+def potential_of(senses: Any, config: PPOConfig) -> Potential | None:
+    """What shaping goes by, if there is shaping."""
+    if not config.shaping:
+        return None
+    if not hasattr(senses, "potential"):
+        raise Unsupported(f"{senses.spec.name} has no potential to shape rewards with; try --set shaping=0")
+    return senses.potential
+
+
+def start_learning(game: Game, senses: Senses, config: PPOConfig, key: Array) -> Learned:
+    """Before the first iteration."""
+    run_key, network_key, lane_key = jax.random.split(key, 3)
+    network = make_network(config.network, senses, network_key)  # type: ignore[arg-type]
+    return Learned(
+        iteration=jnp.int32(0),
+        updates=jnp.int32(0),
+        key=run_key,
+        network=network,
+        optimiser=optimiser(config).init(network),
+        average=network,
+        lanes=start_lanes(game, senses, config.games, config.stock, lane_key),
+    )
+
+
+def optimiser(config: PPOConfig) -> optax.GradientTransformation:
+    """Adam without its rate, which depends on the iteration."""
+    return optax.chain(optax.clip_by_global_norm(config.gradient), optax.scale_by_adam(eps=1e-5))
+
+
+def iterate(
+    game: Game, senses: Senses, config: PPOConfig, potential: Potential | None, learned: Learned
+) -> tuple[Learned, dict[str, Array]]:
+    """One iteration, from games to weights."""
+    key, stock_key, play_key, learn_key = jax.random.split(learned.key, 4)
+    lanes = restock(game, learned.lanes, config.restock, stock_key)
+    player = cast(learned.network, jnp.dtype(config.precision))
+    reward = rewarding(game, potential, config.shaping_at(learned.iteration))
+    lanes, turns = rollout(game, senses, player, lanes, config.steps, reward, play_key)
+    learned, losses = learn(game, senses, config, learned, turns, learn_key)
+    learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes)
+    return learned, losses | told(turns)
+
+
+def learn(
+    game: Game, senses: Senses, config: PPOConfig, learned: Learned, turns: Turn, key: Array
+) -> tuple[Learned, dict[str, Array]]:
+    """The updates of one iteration."""
+    advantage, known = advantages_of(turns, config.discount, config.trace, config.cut_is_draw)
+    target = turns.value + advantage
+    count, size = config.batches(game)
+    places = filtered(advantage, known, count * size)
+    samples = samples_at(turns, advantage, target, known, places)
+    if config.normalise:
+        scale = jnp.sqrt((jnp.square(samples.advantage) * samples.weight).sum() / samples.weight.sum())
+        samples = samples._replace(advantage=samples.advantage / (scale + 1e-6))
+    weights = Weights(config.clip, config.value_weight, config.sigma, config.entropy_at(learned.iteration))
+    rate = config.rate_at(learned.iteration)
+
+    def update(learned: Learned, rows: Array) -> tuple[Learned, dict[str, Array]]:
+        batch = jax.tree.map(lambda leaf: leaf[rows], samples)
+        return one_update(senses, config, weights, rate, learned, batch)
+
+    orders = jax.vmap(lambda one: jax.random.permutation(one, count * size))(
+        jax.random.split(key, config.epochs)
+    )
+    learned, parts = lax.scan(update, learned, orders.reshape(config.epochs * count, size))
+    means = jax.tree.map(jnp.mean, parts)
+    spread_of = jnp.var(turns.value + advantage, where=known)
+    return learned, means | {
+        "explained": 1 - jnp.square(advantage).mean(where=known) / jnp.maximum(spread_of, 1e-6),
+        "advantage": jnp.abs(samples.advantage).mean(),
+        "rate": rate,
+    }
+
+
+def one_update(
+    senses: Senses, config: PPOConfig, weights: Weights, rate: Array, learned: Learned, batch: Sample
+) -> tuple[Learned, dict[str, Array]]:
+    """One gradient step."""
+
+    def loss(network: Any) -> tuple[Array, dict[str, Array]]:
+        return batch_loss(cast(network, jnp.dtype(config.precision)), senses, weights, batch)
+
+    (_, parts), gradients = jax.value_and_grad(loss, has_aux=True)(learned.network)
+    changes, state = optimiser(config).update(gradients, learned.optimiser)
+    network = jax.tree.map(lambda old, change: old - rate * change, learned.network, changes)
+    # Early on a long average would hold what the network was before it knew anything.
+    pace = jnp.minimum(config.average, (learned.updates + 1) / (learned.updates + 10))
+    average = jax.tree.map(lambda old, new: pace * old + (1 - pace) * new, learned.average, network)
+    learned = learned._replace(network=network, optimiser=state, average=average, updates=learned.updates + 1)
+    return learned, parts | {"gradient": optax.global_norm(gradients)}
+
+
+def told(turns: Turn) -> dict[str, Array]:
+    """What the games were like."""
+    games = turns.done.sum()
+    some = jnp.maximum(games, 1)
+    return {
+        "games": games,
+        "moves_a_game": jnp.where(turns.done, turns.length, 0).sum() / some,
+        "undecided": turns.cut.sum() / some,
+        "first_seat": jnp.where(turns.done, turns.first, 0).sum() / some,
+    }

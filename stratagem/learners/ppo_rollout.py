@@ -1,0 +1,163 @@
+"""Games played by the network against itself, many side by side, and what PPO has to know of them.
+
+A lane is a game that is replaced by a new one when it ends. Every seat has its own memory and sees only its own views.
+Records are kept small; the features that the network reads are made again when it learns.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from stratagem.core.game import Game, Truncating
+from stratagem.networks.judgements import Judgement, masked, value_of
+from stratagem.networks.senses import Senses
+
+Potential = Callable[[Any], Array]  # state -> float32[P]: how well each seat stands
+
+
+class Lanes(NamedTuple):
+    """Games under way."""
+
+    state: Any  # [B]
+    memory: Any  # [B, P]
+    length: Array  # int32[B]: turns played
+    stock: Any  # [M] first positions to start from, or None to make each anew
+
+
+class Turn(NamedTuple):
+    """What happened in one turn of every lane; with T in front, in a rollout."""
+
+    record: Any  # [B, P]: what each seat knew
+    legal: Array  # uint8[B, P, A / 8]: eight actions a byte
+    action: Array  # int32[B, P]
+    chance: Array  # float32[B, P]: log-probability of the action
+    value: Array  # float32[B, P]: what each seat expected
+    moved: Array  # bool[B, P]: the seat was to move
+    reward: Array  # float32[B, P]: for what the turn led to
+    done: Array  # bool[B]: the game ended with this turn
+    cut: Array  # bool[B]: it ended undecided, at the limit of turns
+    length: Array  # int32[B]: turns of the game, this one included
+    first: Array  # float32[B]: the result of the first seat if it ended
+
+
+def start_lanes(game: Game, senses: Senses, lanes: int, stock: int, key: Array) -> Lanes:
+    """New games in all lanes."""
+    stock_key, lane_key = jax.random.split(key)
+    states = jax.vmap(game.init)(jax.random.split(lane_key, lanes))
+    made = jax.vmap(game.init)(jax.random.split(stock_key, stock)) if stock else None
+    memory = spread(senses.blank(), (lanes, game.spec.seats))
+    return Lanes(states, memory, jnp.zeros(lanes, jnp.int32), made)
+
+
+def restock(game: Game, lanes: Lanes, count: int, key: Array) -> Lanes:
+    """With some of the first positions in stock made anew."""
+    if lanes.stock is None or not count:
+        return lanes
+    place_key, make_key = jax.random.split(key)
+    size = jax.tree.leaves(lanes.stock)[0].shape[0]
+    places = jax.random.permutation(place_key, size)[: min(count, size)]
+    made = jax.vmap(game.init)(jax.random.split(make_key, places.shape[0]))
+    return lanes._replace(stock=jax.tree.map(lambda old, new: old.at[places].set(new), lanes.stock, made))
+
+
+def rollout(
+    game: Game, senses: Senses, network: Any, lanes: Lanes, steps: int, reward: Any, key: Array
+) -> tuple[Lanes, Turn]:
+    """`steps` turns in all lanes: (where they stand, Turn[T]). `reward` is made by `rewarding`."""
+    return lax.scan(partial(one_turn, game, senses, network, reward), lanes, jax.random.split(key, steps))
+
+
+def one_turn(
+    game: Game, senses: Senses, network: Any, reward: Any, lanes: Lanes, key: Array
+) -> tuple[Lanes, Turn]:
+    """Every seat that is to move draws from its policy."""
+    act_key, step_key, start_key = jax.random.split(key, 3)
+    count = lanes.length.shape[0]
+    memory, record, legal, moved = look(game, senses, lanes)
+    judged = judge(senses, network, record)
+    logits = masked(judged.logits, legal)
+    action = jax.random.categorical(act_key, logits).astype(jnp.int32)
+    chance = jnp.take_along_axis(jax.nn.log_softmax(logits), action[..., None], axis=-1)[..., 0]
+
+    memory = jax.vmap(jax.vmap(senses.note))(memory, jnp.where(moved, action, -1))
+    reached = jax.vmap(game.step)(lanes.state, action, jax.random.split(step_key, count))
+    done = jax.vmap(game.done)(reached)
+    cut = jax.vmap(game.truncated)(reached) if isinstance(game, Truncating) else jnp.zeros(count, bool)
+    length = lanes.length + 1
+    turn = Turn(
+        record=record,
+        legal=jnp.packbits(legal, axis=-1),
+        action=action,
+        chance=chance,
+        value=value_of(judged.belief),
+        moved=moved,
+        reward=jax.vmap(reward)(lanes.state, reached),
+        done=done,
+        cut=cut,
+        length=length,
+        first=jax.vmap(game.returns)(reached)[:, 0],
+    )
+    onward = Lanes(
+        state=replaced(done, fresh_states(game, lanes.stock, count, start_key), reached),
+        memory=replaced(done, spread(senses.blank(), moved.shape), memory),
+        length=jnp.where(done, 0, length),
+        stock=lanes.stock,
+    )
+    return onward, turn
+
+
+def look(game: Game, senses: Senses, lanes: Lanes) -> tuple[Any, Any, Array, Array]:
+    """(Memory with the new views in it, records, bool[B, P, A] legal, bool[B, P] to move) of all seats."""
+    seats = jnp.arange(game.spec.seats)
+    views = jax.vmap(lambda state: jax.vmap(partial(game.view, state))(seats))(lanes.state)
+    memory, record = jax.vmap(jax.vmap(senses.observe))(lanes.memory, views)
+    return memory, record, jax.vmap(game.legal)(lanes.state), jax.vmap(game.to_move)(lanes.state)
+
+
+def judge(senses: Senses, network: Any, record: Any) -> Judgement:
+    """What the network says of records [B, P]."""
+    return jax.vmap(jax.vmap(lambda one: network(senses.features(one))))(record)
+
+
+def rewarding(game: Game, potential: Potential | None, share: Array | float) -> Callable[[Any, Any], Array]:
+    """float32[P] from (state before, state after): the result, and a share of the gain in potential.
+
+    The potential of a finished game is zero, so that over a game all gains add up to minus that of its first state,
+    whatever was played.
+    """
+
+    def reward(before: Any, after: Any) -> Array:
+        result = game.returns(after)
+        if potential is None:
+            return result
+        reached = jnp.where(game.done(after), 0.0, potential(after))
+        return result + share * (reached - potential(before))
+
+    return reward
+
+
+def fresh_states(game: Game, stock: Any, count: int, key: Array) -> Any:
+    """First positions [B], from the stock if there is one."""
+    if stock is None:
+        return jax.vmap(game.init)(jax.random.split(key, count))
+    size = jax.tree.leaves(stock)[0].shape[0]
+    places = jax.random.randint(key, (count,), 0, size)
+    return jax.tree.map(lambda part: part[places], stock)
+
+
+def spread(one: Any, shape: tuple[int, ...]) -> Any:
+    """The same for every seat of every lane."""
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, shape + jnp.shape(leaf)), one)
+
+
+def replaced(done: Array, fresh: Any, old: Any) -> Any:
+    """`fresh` in the lanes that are done."""
+
+    def choose(new: Array, kept: Array) -> Array:
+        return jnp.where(done.reshape(-1, *[1] * (kept.ndim - 1)), new, kept)
+
+    return jax.tree.map(choose, fresh, old)

@@ -1,0 +1,179 @@
+"""The patch transformer: the board in squares of 3 × 3, each one token, beside two scoreboards and a value token.
+
+For boards of any size: rows and columns of patches have an embedding each, up to the largest board, and what is not
+board is masked out, so that padding does not change the answer. Weights decide the precision.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from stratagem.networks.blocks import Dense
+from stratagem.networks.judgements import Judgement
+from stratagem.networks.senses import BoardFeatures
+
+LARGEST = 33  # cells a side
+UNWANTED = -1e9  # the logit of an action that the network does not know
+
+
+class TokenNorm(eqx.Module):
+    """Layer normalisation of each token, worked out in float32."""
+
+    scale: Array  # float[C]
+    bias: Array  # float[C]
+
+    def __init__(self, width: int):
+        self.scale, self.bias = jnp.ones(width), jnp.zeros(width)
+
+    def __call__(self, tokens: Array) -> Array:
+        wide = tokens.astype(jnp.float32)
+        mean = wide.mean(axis=-1, keepdims=True)
+        variance = jnp.square(wide - mean).mean(axis=-1, keepdims=True)
+        normal = ((wide - mean) * lax.rsqrt(variance + 1e-5)).astype(self.scale.dtype)
+        return normal * self.scale + self.bias
+
+
+class Attention(eqx.Module):
+    """Every token hears every token that is present."""
+
+    mix: Dense  # to queries, keys and values
+    out: Dense
+    heads: int = eqx.field(static=True)
+    flash: bool = eqx.field(static=True)
+
+    def __init__(self, width: int, heads: int, depth: int, flash: bool, key: Array):
+        mix_key, out_key = jax.random.split(key)
+        self.mix = Dense(width, 3 * width, mix_key, gain=1.0)
+        self.out = Dense(width, width, out_key, gain=0.5 / depth)
+        self.heads, self.flash = heads, flash
+
+    def __call__(self, tokens: Array, present: Array) -> Array:
+        count, width = tokens.shape
+        query, key, value = jnp.moveaxis(
+            self.mix(tokens).reshape(count, 3, self.heads, width // self.heads), 1, 0
+        )
+        flash = self.flash and jax.default_backend() == "gpu"
+        mask = jnp.broadcast_to(present[None, None, :], (1, count, count))
+        heard = jax.nn.dot_product_attention(
+            query, key, value, mask=mask, implementation="cudnn" if flash else "xla"
+        )
+        return self.out(heard.reshape(count, width))
+
+
+class Layer(eqx.Module):
+    """Attention, then each token for itself; both added to what was there."""
+
+    norm: TokenNorm
+    attention: Attention
+    inner_norm: TokenNorm
+    widen: Dense
+    narrow: Dense
+
+    def __init__(self, width: int, heads: int, feed: int, depth: int, flash: bool, key: Array):
+        attention_key, widen_key, narrow_key = jax.random.split(key, 3)
+        self.norm, self.inner_norm = TokenNorm(width), TokenNorm(width)
+        self.attention = Attention(width, heads, depth, flash, attention_key)
+        self.widen = Dense(width, feed * width, widen_key)
+        self.narrow = Dense(feed * width, width, narrow_key, gain=0.5 / depth)
+
+    def __call__(self, tokens: Array, present: Array) -> Array:
+        tokens = tokens + self.attention(self.norm(tokens), present)
+        return tokens + self.narrow(jax.nn.gelu(self.widen(self.inner_norm(tokens))))
+
+
+class Deep(eqx.Module):
+    """A network with one hidden layer."""
+
+    hidden: Dense
+    out: Dense
+
+    def __init__(self, inputs: int, width: int, outputs: int, key: Array, gain: float = 1.0):
+        hidden_key, out_key = jax.random.split(key)
+        self.hidden = Dense(inputs, width, hidden_key)
+        self.out = Dense(width, outputs, out_key, gain=gain)
+
+    def __call__(self, features: Array) -> Array:
+        return self.out(jax.nn.gelu(self.hidden(features)))
+
+
+class PatchNet(eqx.Module):
+    """The transformer, from features of a board to a judgement."""
+
+    patches: Dense
+    rows: Array  # float[R, C]: the embedding of each row of patches
+    columns: Array  # float[R, C]
+    boards: list[Deep]  # of the two scoreboards
+    clock: Dense  # of the value token
+    layers: list[Layer]
+    norm: TokenNorm
+    policy: Deep
+    value: Deep
+    size: int = eqx.field(static=True)  # of a patch
+    moves: int = eqx.field(static=True)  # actions a cell that it knows
+    per_cell: int = eqx.field(static=True)  # actions a cell of the game
+
+    def __init__(
+        self, like: BoardFeatures, depth: int, width: int, heads: int, feed: int, size: int, bins: int,
+        moves: int, per_cell: int, flash: bool, key: Array,
+    ):  # fmt: skip
+        keys = iter(jax.random.split(key, depth + 8))
+        planes, history = like.cells.shape[-1], like.scores.shape[-1]
+        reach = -(-LARGEST // size)
+        self.patches = Dense(size * size * planes, width, next(keys), gain=1.0)
+        self.rows = 0.1 * jax.random.normal(next(keys), (reach, width))
+        self.columns = 0.1 * jax.random.normal(next(keys), (reach, width))
+        self.boards = [Deep(history, width, width, next(keys)) for _ in range(like.scores.shape[0])]
+        self.clock = Dense(like.clock.shape[0], width, next(keys), gain=1.0)
+        self.layers = [Layer(width, heads, feed, depth, flash, next(keys)) for _ in range(depth)]
+        self.norm = TokenNorm(width)
+        self.policy = Deep(width, width, size * size * moves, next(keys), gain=0.01)
+        self.value = Deep(width, width, bins, next(keys), gain=0.01)
+        self.size, self.moves, self.per_cell = size, moves, per_cell
+
+    def __call__(self, features: BoardFeatures, learning: bool = False) -> Judgement:
+        tokens, present = self.embed(features)
+        for layer in self.layers:
+            tokens = layer(tokens, present)
+        tokens = self.norm(tokens)
+        extra = len(self.boards) + 1
+        logits = self.by_cell(self.policy(tokens[extra:]), features.present.shape)
+        return Judgement(logits, self.value(tokens[0]).astype(jnp.float32))
+
+    def embed(self, features: BoardFeatures) -> tuple[Array, Array]:
+        """(float[N, C] tokens: value, scoreboards, patches; bool[N] which of them are there)."""
+        cells = to_patches(features.cells, self.size)  # [R, S, k·k·C]
+        down, across = cells.shape[:2]
+        patches = self.patches(cells) + self.rows[:down, None] + self.columns[None, :across]
+        boards = [read(score)[None] for read, score in zip(self.boards, features.scores, strict=True)]
+        tokens = jnp.concatenate(
+            [self.clock(features.clock)[None], *boards, patches.reshape(down * across, -1)]
+        )
+        there = to_patches(features.present[..., None], self.size).any(axis=-1).reshape(-1)
+        return tokens, jnp.concatenate([jnp.ones(len(boards) + 1, bool), there])
+
+    def by_cell(self, told: Array, shape: tuple[int, ...]) -> Array:
+        """float32[A] from float[N, k·k·moves]: cell by cell, without the cells that the patches add."""
+        height, width = shape
+        down, across = -(-height // self.size), -(-width // self.size)
+        logits = told.astype(jnp.float32).reshape(down, across, self.size, self.size, self.moves)
+        logits = jnp.swapaxes(logits, 1, 2).reshape(down * self.size, across * self.size, self.moves)
+        return fit_moves(logits[:height, :width], self.per_cell)
+
+
+def to_patches(cells: Array, size: int) -> Array:
+    """[R, S, k·k·C] from [H, W, C], with zeros where the board ends inside a patch."""
+    height, width, planes = cells.shape
+    down, across = -(-height // size), -(-width // size)
+    padded = jnp.pad(cells, ((0, down * size - height), (0, across * size - width), (0, 0)))
+    squares = jnp.swapaxes(padded.reshape(down, size, across, size, planes), 1, 2)
+    return squares.reshape(down, across, size * size * planes)
+
+
+def fit_moves(logits: Array, per_cell: int) -> Array:
+    """float32[A] from float32[H, W, moves]: what the game has besides is not wanted."""
+    height, width, moves = logits.shape
+    missing: Any = jnp.full((height, width, max(0, per_cell - moves)), UNWANTED)
+    return jnp.concatenate([logits[..., :per_cell], missing], axis=-1).reshape(-1)
