@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "arena": {"core", "games", "agents"},
     "analysis": {"core", "games", "agents", "solvers", "protocols"},
     "protocols": {"core", "games", "agents"},
-    "serving": {"core", "games", "networks", "search", "agents"},
+    "serving": {"core", "games", "networks", "search", "agents", "arena"},
     "studio": {"core", "games", "agents", "arena", "analysis", "protocols", "serving"},
     "weights": set(),
 }

@@ -1,0 +1,106 @@
+"""Networks that are served: a weight file, checked and compiled, that judges many positions at once."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from stratagem.core.errors import BadOption, DamagedFile
+from stratagem.core.game import Game
+from stratagem.games import make_game
+from stratagem.networks.tensors import read_facts
+from stratagem.networks.weights import load_weights
+from stratagem.serving.checks import shapes_of
+from stratagem.serving.ladder import Ladder, like
+from stratagem.serving.lane import Batch
+
+
+class Evaluation(NamedTuple):
+    """What a network says of a position."""
+
+    logits: np.ndarray  # float32[A]; −inf where illegal
+    values: np.ndarray  # float32[P] in [−1, 1], the seat to move first, then round the table
+    version: int = 1  # of the model: goes up with every reload
+
+    @property
+    def policy(self) -> np.ndarray:
+        """float32[A]: probabilities over the legal actions."""
+        weights = np.exp(self.logits - self.logits.max())
+        return weights / weights.sum()
+
+
+def judge(network: Any, rows: tuple[Any, Array]) -> tuple[Array, Array]:
+    """(float32[B, A] logits, −inf where illegal; float32[B, P] values)."""
+    views, legals = rows
+    output = jax.vmap(network)(views)
+    return jnp.where(legals, output.logits, -jnp.inf), output.values
+
+
+@dataclass(frozen=True)
+class Model:
+    """One version of a served network, ready to answer."""
+
+    name: str
+    path: Path
+    game: Game
+    network: Any
+    ladder: Ladder
+    version: int
+
+    @property
+    def largest(self) -> int:
+        return self.ladder.largest
+
+    def __call__(self, questions: list[Any]) -> Batch:
+        """Judge (view, legal) pairs. Equal ones are judged once: games that begin alike ask alike."""
+        places: dict[tuple[bytes, ...], int] = {}
+        rows: list[Any] = []
+        where: list[int] = []
+        for question in questions:
+            name = tuple(leaf.tobytes() for leaf in jax.tree.leaves(question))
+            if name not in places:
+                places[name] = len(rows)
+                rows.append(question)
+            where.append(places[name])
+        (logits, values), slots = self.ladder(self.network, rows)
+        answers = [Evaluation(logits[place], values[place], self.version) for place in where]
+        return Batch(answers, len(rows), slots)
+
+
+def game_of(path: Path | str, title: str = "") -> Game:
+    """The game that a weight file plays; it must be named if the file plays several."""
+    if title:
+        return make_game(title)
+    titles = list(read_facts(path).get("rulesets", {}).values())
+    if not titles:
+        raise DamagedFile(f"{path}: names no game")
+    if len(titles) > 1:
+        raise BadOption(f"{path} plays {', '.join(titles)}; say which, as in {path}@{titles[0]}")
+    return make_game(titles[0])
+
+
+def load_model(name: str, path: Path, game: Game, sizes: list[int], before: Model | None = None) -> Model:
+    """Read, check, compile and try a weight file. The programs of `before` are used again if they fit."""
+    network = load_weights(path, game)
+    shapes = shapes_of(game)
+    if before is not None and same_shapes(network, before.network) and before.ladder.sizes == sizes:
+        ladder = before.ladder
+    else:
+        ladder = Ladder(judge, network, (shapes.view, shapes.legal), sizes)
+    state = game.init(jax.random.key(0))
+    seat = int(np.argmax(game.to_move(state)))
+    row = jax.tree.map(np.asarray, (game.view(state, jnp.int32(seat)), game.legal(state)[seat]))
+    for size in sizes if ladder is not getattr(before, "ladder", None) else sizes[:1]:
+        (logits, values), _ = ladder(network, [row] * size)
+        if not (np.isfinite(logits[:, row[1]]).all() and np.isfinite(values).all()):
+            raise DamagedFile(f"{path}: the network answers with numbers that are not finite; train it anew")
+    return Model(name, path, game, network, ladder, before.version + 1 if before else 1)
+
+
+def same_shapes(one: Any, other: Any) -> bool:
+    """Whether two networks fit the same compiled program."""
+    return bool(jax.tree.flatten(like(one)) == jax.tree.flatten(like(other)))
