@@ -1,25 +1,20 @@
 """The terminal board of Corso."""
 
-import random
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from rich.style import Style
 from rich.text import Text
-from textual import work
-from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Center, Vertical
 from textual.events import Click
 from textual.reactive import reactive
-from textual.widgets import Footer, Header, Static
+from textual.widgets import Static
 
 from stratagem.agents.agent import Agent
 from stratagem.arena.session import Session
-from stratagem.core.errors import StratagemError
+from stratagem.cli.board_app import BoardApp, BoardView
 from stratagem.games.corso import Corso
-from stratagem.protocols.replay import Replay
 
 CELL_WIDTH, CELL_HEIGHT, MARGIN = 7, 3, 3
 # Blue, orange, green and rose: told apart by people with any colour vision, and marbles also by their letter.
@@ -36,10 +31,8 @@ def play(session: Session, names: list[str], adviser: Agent, save: Path) -> str:
     return board.last_words
 
 
-class BoardView(Static):
+class CorsoBoard(BoardView):
     """The cells, the cursor and the hint."""
-
-    can_focus = True
 
     def __init__(self, app_state: "CorsoApp") -> None:
         super().__init__()
@@ -83,184 +76,51 @@ class BoardView(Static):
         return Text(content, style)
 
     def on_click(self, event: Click) -> None:
-        column, row = (event.x - MARGIN) // CELL_WIDTH, event.y // CELL_HEIGHT
-        if 0 <= column < self.state.width and 0 <= row < self.state.height:
-            self.state.cursor = row * self.state.width + column
-            self.state.action_act()
+        self.state.point(event.y // CELL_HEIGHT, (event.x - MARGIN) // CELL_WIDTH)
 
 
-class CorsoApp(App[None]):
-    """A game of Corso, again and again until somebody has enough."""
+class CorsoApp(BoardApp):
+    """A game of Corso."""
 
     TITLE = "Corso"
-    CSS = """
-    Screen { align: center middle; }
-    #column { width: 68; height: auto; }
-    BoardView { width: auto; height: auto; }
-    #scores { width: 68; height: auto; margin-bottom: 1; text-align: center; }
-    #status { width: 68; height: 3; margin-top: 1; text-align: center; }
-    """
+    CSS = (
+        BoardApp.CSS
+        + "#column, #scores, #status { width: 68; } #scores { margin-bottom: 1; } #status { height: 3; margin-top: 1; }"
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "go(-1, 0)", "move", show=False),
-        Binding("down,j", "go(1, 0)", "move", show=False),
-        Binding("left", "go(0, -1)", "move", show=False),
-        Binding("right,l", "go(0, 1)", "move", show=False),
         Binding("enter,space", "act", "place or expand"),
-        Binding("u", "undo", "undo"),
-        Binding("h", "hint", "hint"),
-        Binding("r", "resign", "resign"),
-        Binding("n", "again", "new game"),
-        Binding("s", "save", "save"),
-        Binding("q", "quit", "quit"),
+        *BoardApp.KEYS,
     ]
 
-    cursor: reactive[int] = reactive(0)
-    hinted: reactive[int] = reactive(-1)
     last_cell: reactive[int] = reactive(-1)
-    status: reactive[str] = reactive("")
-    thinking: reactive[bool] = reactive(False)
 
     def __init__(self, session: Session, names: list[str], adviser: Agent, save: Path):
-        super().__init__()
-        self.session, self.names, self.adviser, self.folder = session, names, adviser, save
         game = session.game
         assert isinstance(game, Corso)
-        self.width, self.height = game.width, game.height
-        self.last_words = ""
-        self.games = 0
+        super().__init__(session, names, adviser, save, game.width, game.height)
         self.set_reactive(CorsoApp.cursor, game.height // 2 * game.width + game.width // 2)
 
-    def compose(self) -> ComposeResult:
-        yield Header()
-        with Center(), Vertical(id="column"):
-            yield Static(id="scores")
-            with Center():
-                yield BoardView(self)
-            yield Static(id="status")
-        yield Footer()
-
-    def on_mount(self) -> None:
-        self.query_one(BoardView).focus()
-        self._refresh()
-        self._let_agents_move()
-
-    # What the keys do.
-
-    def action_go(self, down: int, right: int) -> None:
-        row, column = divmod(self.cursor, self.width)
-        self.cursor = (row + down) % self.height * self.width + (column + right) % self.width
+    def board(self) -> BoardView:
+        return CorsoBoard(self)
 
     def action_act(self) -> None:
-        seat = self._human_to_move()
-        if seat is None:
-            return
-        try:
-            self.session.act({seat: self.cursor})
-        except StratagemError as error:
-            self.status = str(error).partition(": ")[2] or str(error)
-            return
-        self.last_cell, self.hinted = self.cursor, -1
-        self._refresh()
-        self._let_agents_move()
-
-    def action_undo(self) -> None:
-        if self.thinking:
-            return
-        if not self.session.actions and not self.session.resigned:
-            self.status = "Nothing to take back."
-            return
-        self.session.undo()
-        # Back to a person's turn, if a person has one.
-        while self.session.actions and self._human_to_move() is None and not self.session.over:
-            self.session.undo()
-        self.hinted = self.last_cell = -1
-        self._refresh("Taken back.")
-        self._let_agents_move()
-
-    def action_hint(self) -> None:
-        seat = self._human_to_move()
+        seat = self.human_to_move()
         if seat is not None:
-            self._find_hint(seat)
+            self.human_acts(seat, self.cursor)
 
-    def action_resign(self) -> None:
-        seat = self._human_to_move()
-        if seat is not None:
-            self.session.resign(seat)
-            self._refresh()
-
-    def action_again(self) -> None:
-        if self.thinking:
-            return
-        players = self.session.players[1:] + self.session.players[:1]
-        self.names = self.names[1:] + self.names[:1]
-        self.session = Session(self.session.game, players, random.Random(self.session.seed).randrange(2**31))
+    def forget_marks(self) -> None:
         self.hinted = self.last_cell = -1
-        self._refresh("New game, seats swapped.")
-        self._let_agents_move()
 
-    def action_save(self) -> None:
-        if not self.session.over:
-            self.status = "Only a finished game can be saved; resign first if you have had enough."
-            return
-        spec = self.session.game.spec
-        path = self.folder / f"{spec.name}-{self.session.seed}.json"
-        Replay(
-            game=spec.name,
-            parameters=dict(spec.parameters),
-            ruleset=spec.ruleset,
-            seats=self.names,
-            actions=self.session.actions,
-            returns=self.session.returns,
-            seed=self.session.seed,
-            resigned=self.session.resigned,
-        ).save(path)
-        self.last_words = f"Saved: {path}"
-        self.status = self.last_words
+    def acted(self, before: Any, action: int) -> None:
+        self.last_cell, self.hinted = action, -1
+        self.refresh_all()
 
-    # What happens in between.
-
-    def _human_to_move(self) -> int | None:
-        if self.thinking or self.session.over:
-            return None
-        (seat,) = self.session.movers
-        return seat if self.session.players[seat] is None else None
-
-    def _let_agents_move(self) -> None:
-        if not self.session.over and self._human_to_move() is None:
-            self._agent_turn()
-
-    @work(thread=True, exclusive=True)
-    def _agent_turn(self) -> None:
-        (seat,) = self.session.movers
-        self.call_from_thread(self._think, True)
-        action = self.session.think(seat)
-        self.call_from_thread(self._agent_acted, seat, action)
-
-    @work(thread=True, exclusive=True)
-    def _find_hint(self, seat: int) -> None:
-        self.call_from_thread(self._think, True)
-        action = self.session.think(seat, self.adviser)
-        self.call_from_thread(self._show_hint, action)
-
-    def _think(self, on: bool) -> None:
-        self.thinking = on
-        self._refresh()
-
-    def _agent_acted(self, seat: int, action: int) -> None:
-        self.thinking = False
-        self.session.act({seat: action})
-        self.last_cell = action
-        self._refresh()
-        self._let_agents_move()
-
-    def _show_hint(self, action: int) -> None:
-        self.thinking = False
+    def show_hint(self, action: int) -> None:
         self.hinted = self.cursor = action
         game: Any = self.session.game
-        self._refresh(f"Hint: {game.write_action(action)}")
+        self.refresh_all(f"Hint: {game.write_action(action)}")
 
-    def _refresh(self, note: str = "") -> None:
-        """Bring everything shown up to date."""
+    def refresh_all(self, note: str = "") -> None:
         session, game = self.session, self.session.game
         scores = np.asarray(game.scores(session.state)).tolist()  # type: ignore[attr-defined]
         line = Text(justify="center")
@@ -286,12 +146,4 @@ class CorsoApp(App[None]):
         who = " and ".join(f"{'ABCD'[seat]} ({self.names[seat]})" for seat in winners)
         return f"{who} wins{how}. n plays again with seats swapped, s saves."
 
-    def watch_status(self, status: str) -> None:
-        for line in self.query("#status").results(Static):  # none before the screen is composed
-            line.update(status)
-
-    def watch_cursor(self) -> None:
-        self.query(BoardView).refresh()
-
-    watch_hinted = watch_cursor
-    watch_last_cell = watch_cursor
+    watch_last_cell = BoardApp.watch_cursor

@@ -1,6 +1,5 @@
 """The terminal board of GENERAL."""
 
-import random
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,22 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 from rich.style import Style
 from rich.text import Text
-from textual import work
-from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Center, Vertical
 from textual.events import Click
 from textual.reactive import reactive
-from textual.widgets import Footer, Header, Static
+from textual.widgets import Static
 
 from stratagem.agents.agent import Agent
 from stratagem.arena.session import Session
-from stratagem.core.errors import StratagemError
+from stratagem.cli.board_app import BoardApp, BoardView
 from stratagem.games.general import General
 from stratagem.games.general.board import CELLS, GARRISONS, GENERAL, MOAT, SIDE
 from stratagem.games.general.rules import OFFENSIVE_FROM, PASS
 from stratagem.games.general.text import COLUMNS, ROLES, name, on_board, signs
-from stratagem.protocols.replay import Replay
 
 CELL_WIDTH, CELL_HEIGHT, MARGIN = 5, 2, 3
 # Orange and blue: told apart by people with any colour vision, and by their letter.
@@ -53,10 +48,8 @@ def ground(cell: int) -> str:
 COLOURS = [ground(cell) for cell in range(CELLS)]
 
 
-class BoardView(Static):
+class GeneralBoard(BoardView):
     """The cells, the cursor, the chosen unit and where it may go."""
-
-    can_focus = True
 
     def __init__(self, app_state: "GeneralApp") -> None:
         super().__init__()
@@ -104,68 +97,36 @@ class BoardView(Static):
         return Text(content, style)
 
     def on_click(self, event: Click) -> None:
-        column, row = (event.x - MARGIN) // CELL_WIDTH, event.y // CELL_HEIGHT
-        if 0 <= column < SIDE and 0 <= row < SIDE:
-            self.state.cursor = row * SIDE + column
-            self.state.action_act()
+        self.state.point(event.y // CELL_HEIGHT, (event.x - MARGIN) // CELL_WIDTH)
 
 
-class GeneralApp(App[None]):
-    """A game of GENERAL, again and again until somebody has enough."""
+class GeneralApp(BoardApp):
+    """A game of GENERAL."""
 
     TITLE = "GENERAL"
-    CSS = """
-    Screen { align: center middle; }
-    #column { width: 76; height: auto; }
-    BoardView { width: auto; height: auto; }
-    #scores { width: 76; height: auto; text-align: center; }
-    #status { width: 76; height: 2; text-align: center; }
-    """
+    CSS = BoardApp.CSS + "#column, #scores, #status { width: 76; } #status { height: 2; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "go(-1, 0)", "move", show=False),
-        Binding("down,j", "go(1, 0)", "move", show=False),
-        Binding("left", "go(0, -1)", "move", show=False),
-        Binding("right,l", "go(0, 1)", "move", show=False),
         Binding("enter,space", "act", "choose, go"),
         Binding("escape", "drop", "let go"),
-        Binding("u", "undo", "undo"),
-        Binding("h", "hint", "hint"),
-        Binding("r", "resign", "resign"),
-        Binding("n", "again", "new game"),
-        Binding("s", "save", "save"),
-        Binding("q", "quit", "quit"),
+        *BoardApp.KEYS,
     ]
+    TAKEN_BACK = "Taken back; the same dice will fall again."
+    RENEWED = "New game, seats swapped; the toss decides who attacks."
 
-    cursor: reactive[int] = reactive(74)
     selected: reactive[int] = reactive(-1)
-    hinted: reactive[int] = reactive(-1)
-    status: reactive[str] = reactive("")
-    thinking: reactive[bool] = reactive(False)
 
     def __init__(self, session: Session, names: list[str], adviser: Agent, save: Path):
-        super().__init__()
         assert isinstance(session.game, General)
+        super().__init__(session, names, adviser, save, SIDE, SIDE)
         self.game: General = session.game
-        self.session, self.names, self.adviser, self.folder = session, names, adviser, save
-        self.last_words = ""
         self.last_cells: set[int] = set()
         self._legal = jax.jit(self.game.legal)
         self.legal: set[int] = set()  # the actions of the person to move
         self.normal: set[int] = set()  # those of them that are no garrisoning
+        self.set_reactive(GeneralApp.cursor, 74)
 
-    def compose(self) -> ComposeResult:
-        yield Header()
-        with Center(), Vertical(id="column"):
-            yield Static(id="scores")
-            with Center():
-                yield BoardView(self)
-            yield Static(id="status")
-        yield Footer()
-
-    def on_mount(self) -> None:
-        self.query_one(BoardView).focus()
-        self._refresh()
-        self._let_agents_move()
+    def board(self) -> BoardView:
+        return GeneralBoard(self)
 
     # What is possible now.
 
@@ -182,29 +143,25 @@ class GeneralApp(App[None]):
 
     # What the keys do.
 
-    def action_go(self, down: int, right: int) -> None:
-        row, column = divmod(self.cursor, SIDE)
-        self.cursor = (row + down) % SIDE * SIDE + (column + right) % SIDE
-
     def action_drop(self) -> None:
         self.selected = -1
-        self._refresh()
+        self.refresh_all()
 
     def action_act(self) -> None:
-        seat = self._human_to_move()
+        seat = self.human_to_move()
         if seat is None:
             return
         if self.legal == {PASS}:
-            self._act(seat, PASS)
+            self.human_acts(seat, PASS)
         elif int(self.session.state.converting):
-            self._act(seat, self.cursor * CELLS + self.cursor)
+            self.human_acts(seat, self.cursor * CELLS + self.cursor)
         elif self._start_here() in self.starts() and self._start_here() != self.selected:
             self.selected = self._start_here()
-            self._refresh(self._choice_note())
+            self.refresh_all(self._choice_note())
         elif self.selected == self._start_here():
             self.action_drop()
         elif self.selected >= 0:
-            self._act(seat, self.selected * CELLS + self.cursor)
+            self.human_acts(seat, self.selected * CELLS + self.cursor)
         else:
             die = int(self.session.state.die)
             self.status = f"Nothing on {name(self.cursor)} can move with a {die}; what can is underlined."
@@ -215,121 +172,21 @@ class GeneralApp(App[None]):
             return OFFENSIVE_FROM
         return self.cursor
 
-    def _act(self, seat: int, action: int) -> None:
-        before = self.session.state
-        try:
-            self.session.act({seat: action})
-        except StratagemError as error:
-            self.status = str(error).partition(": ")[2] or str(error)
-            return
-        self._acted(before, action)
-
-    def action_undo(self) -> None:
-        if self.thinking:
-            return
-        if not self.session.actions and not self.session.resigned:
-            self.status = "Nothing to take back."
-            return
-        self.session.undo()
-        # Back to a person's turn, if a person has one.
-        while self.session.actions and self._human_to_move() is None and not self.session.over:
-            self.session.undo()
-        self._forget_marks()
-        self._refresh("Taken back; the same dice will fall again.")
-        self._let_agents_move()
-
-    def action_hint(self) -> None:
-        seat = self._human_to_move()
-        if seat is not None:
-            self._find_hint(seat)
-
-    def action_resign(self) -> None:
-        seat = self._human_to_move()
-        if seat is not None:
-            self.session.resign(seat)
-            self._refresh()
-
-    def action_again(self) -> None:
-        if self.thinking:
-            return
-        players = self.session.players[1:] + self.session.players[:1]
-        self.names = self.names[1:] + self.names[:1]
-        self.session = Session(self.game, players, random.Random(self.session.seed).randrange(2**31))
-        self._forget_marks()
-        self._refresh("New game, seats swapped; the toss decides who attacks.")
-        self._let_agents_move()
-
-    def action_save(self) -> None:
-        if not self.session.over:
-            self.status = "Only a finished game can be saved; resign first if you have had enough."
-            return
-        spec = self.game.spec
-        path = self.folder / f"{spec.name}-{self.session.seed}.json"
-        Replay(
-            game=spec.name,
-            parameters=dict(spec.parameters),
-            ruleset=spec.ruleset,
-            seats=self.names,
-            actions=self.session.actions,
-            returns=self.session.returns,
-            seed=self.session.seed,
-            resigned=self.session.resigned,
-        ).save(path)
-        self.last_words = f"Saved: {path}"
-        self.status = self.last_words
-
-    # What happens in between.
-
-    def _forget_marks(self) -> None:
+    def forget_marks(self) -> None:
         self.hinted = self.selected = -1
         self.last_cells = set()
 
-    def _human_to_move(self) -> int | None:
-        if self.thinking or self.session.over:
-            return None
-        (seat,) = self.session.movers
-        return seat if self.session.players[seat] is None else None
-
-    def _let_agents_move(self) -> None:
-        if not self.session.over and self._human_to_move() is None:
-            self._agent_turn()
-
-    @work(thread=True, exclusive=True)
-    def _agent_turn(self) -> None:
-        (seat,) = self.session.movers
-        self.call_from_thread(self._think, True)
-        action = self.session.think(seat)
-        self.call_from_thread(self._agent_acted, seat, action)
-
-    @work(thread=True, exclusive=True)
-    def _find_hint(self, seat: int) -> None:
-        self.call_from_thread(self._think, True)
-        action = self.session.think(seat, self.adviser)
-        self.call_from_thread(self._show_hint, action)
-
-    def _think(self, on: bool) -> None:
-        self.thinking = on
-        self._refresh()
-
-    def _agent_acted(self, seat: int, action: int) -> None:
-        self.thinking = False
-        before = self.session.state
-        self.session.act({seat: action})
-        self._acted(before, action)
-
-    def _acted(self, before: Any, action: int) -> None:
-        self._forget_marks()
+    def acted(self, before: Any, action: int) -> None:
+        self.forget_marks()
         self.last_cells = set(divmod(action, CELLS)) if action < PASS else set()
-        self._refresh(f"{what_happened(before, self.session.state, action)} ")
-        self._let_agents_move()
+        self.refresh_all(f"{what_happened(before, self.session.state, action)} ")
 
-    def _show_hint(self, action: int) -> None:
-        self.thinking = False
+    def show_hint(self, action: int) -> None:
         if action < PASS:
             start, end = divmod(action, CELLS)
             self.selected = start if start != end else -1
             self.hinted = self.cursor = end
-        self._refresh(f"Hint: {self.game.write_action(action)}")
+        self.refresh_all(f"Hint: {self.game.write_action(action)}")
 
     def _choice_note(self) -> str:
         if self.selected == OFFENSIVE_FROM:
@@ -337,10 +194,9 @@ class GeneralApp(App[None]):
         garrisoning = "; ◇ would be your garrisoning" if self.targets()[1] else ""
         return f"{name(self.selected)}: ● where it may go, ✕ what it may hit{garrisoning}."
 
-    def _refresh(self, note: str = "") -> None:
-        """Bring everything shown up to date."""
+    def refresh_all(self, note: str = "") -> None:
         session, state = self.session, self.session.state
-        seat = self._human_to_move()
+        seat = self.human_to_move()
         self.legal, self.normal = set(), set()
         if seat is not None:
             moved = state._replace(garrisoned=jnp.ones_like(state.garrisoned))
@@ -393,15 +249,7 @@ class GeneralApp(App[None]):
         how = " by resignation" if self.session.resigned else ""
         return f"The {role} ({self.names[seat]}) wins{how}. n plays again with seats swapped, s saves."
 
-    def watch_status(self, status: str) -> None:
-        for line in self.query("#status").results(Static):  # none before the screen is composed
-            line.update(status)
-
-    def watch_cursor(self) -> None:
-        self.query(BoardView).refresh()
-
-    watch_hinted = watch_cursor
-    watch_selected = watch_cursor
+    watch_selected = BoardApp.watch_cursor
 
 
 def what_happened(before: Any, after: Any, action: int) -> str:
