@@ -1,0 +1,183 @@
+"""Where groups may go. For all groups at once the regions are sets, a bit each; for one group costs are counted."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from stratagem.games.hispania.scenario import LAND, SEA, SLOTS, STRAIT
+from stratagem.games.hispania.stacks import (
+    BITS,
+    SIZES,
+    Counts,
+    codes_of,
+    counts_of,
+    limit_of,
+    others_of,
+    picks_of,
+    room_of,
+    row_of,
+    slots_of,
+)
+from stratagem.games.hispania.state import State
+from stratagem.games.hispania.tables import Tables
+
+NEVER = 999
+
+
+def pack(sets: Array) -> Array:
+    """uint32[…, W] from bool[…, R]."""
+    regions = sets.shape[-1]
+    words = -(-regions // 32)
+    padded = jnp.pad(sets, [(0, 0)] * (sets.ndim - 1) + [(0, 32 * words - regions)])
+    bits = padded.reshape(*sets.shape[:-1], words, 32).astype(jnp.uint32) << np.arange(32, dtype=np.uint32)
+    return bits.sum(axis=-1, dtype=jnp.uint32)
+
+
+def longest_march(tables: Tables) -> int:
+    """The most movement points that a group can have."""
+    return int(tables.of_unit("mp").max())
+
+
+def goes_on(tables: Tables, state: State, leader: bool | Array) -> Array:
+    """bool[R, D]: whether a group that comes into the neighbour, over this border, may march on."""
+    _, hostile = others_of(tables, state, state.nation)
+    there = tables.neighbours
+    halts = tables.of_terrain("stop").astype(bool)[there] | (tables.borders_of == STRAIT)
+    return ~hostile[there] & (jnp.asarray(leader) | ~halts)
+
+
+def marches(tables: Tables, state: State, leader: bool) -> Array:
+    """uint32[mp + 1, R, W]: the regions that a group with so many points can enter from each region."""
+    there = np.maximum(tables.neighbours, 0)
+    exists = tables.neighbours >= 0
+    cost = tables.of_terrain("cost")[there]  # int32[R, D]
+    on = goes_on(tables, state, leader)
+    single = pack(jnp.eye(len(tables.on_map), dtype=bool))[there]  # uint32[R, D, W]
+    nothing = jnp.zeros_like(single[:, 0])
+    onward = [nothing]  # for b points left: the regions that can still be entered
+    found = [nothing]
+
+    def enter(points: int, first: bool) -> Array:
+        further = jnp.zeros_like(single)
+        for price in sorted(set(cost[exists].tolist())):
+            if price < points:
+                rest = onward[points - price][there]
+                further = jnp.where(((cost == price) & on)[..., None], rest, further)
+        able = exists if first else exists & (cost <= points)
+        sets = jnp.where(able[..., None], single | further, jnp.uint32(0))
+        return lax.reduce(sets, np.uint32(0), lax.bitwise_or, (1,))
+
+    for points in range(1, longest_march(tables) + 1):
+        found.append(enter(points, True))
+        onward.append(enter(points, False))
+    return jnp.stack(found)
+
+
+def fitting(tables: Tables, state: State, counts: Counts) -> Array:
+    """uint32[7, 7, W]: the regions in which so many leaders and units may end a move."""
+    friend, _ = others_of(tables, state, state.nation)
+    ends = ~friend & tables.on_map
+    leaders, units = np.arange(SLOTS + 1)[:, None, None], np.arange(SLOTS + 1)[None, :, None]
+    rules = tables.scenario.rules
+    led = (counts.leaders > 0) | (leaders > 0)
+    limit = limit_of(tables, state, state.nation) + jnp.where(led, rules.leader_stack_bonus, 0)
+    fits = jnp.where(units > 0, counts.units + units <= limit, counts.units > 0)
+    return pack(ends & fits & (counts.pieces + units + leaders <= rules.max_stack))
+
+
+def groups(tables: Tables, state: State) -> Array:
+    """bool[R, 64]: the groups of the active nation that may move and have somewhere to go."""
+    regions = len(tables.on_map)
+    row = row_of(tables, state, state.nation)
+    counts = counts_of(row, regions)
+    codes = codes_of(row, slots_of(row), regions)
+    kind, moved = jnp.maximum(codes // 32 - 1, 0), codes % 2 == 1
+    led_by = jnp.minimum(counts.leaders, SLOTS)
+    is_leader = np.arange(SLOTS) < led_by[:, None]  # bool[R, 6]
+    leaders = (BITS & is_leader[:, None]).sum(axis=2, dtype=jnp.int32)  # int32[R, 64]
+    units = SIZES - leaders
+    mp = jnp.asarray(tables.of_unit("mp"))[kind]
+    slowest = jnp.where(BITS & ~is_leader[:, None], mp[:, None], NEVER).min(axis=2)
+    rules, leader = tables.scenario.rules, tables.scenario.units[tables.scenario.leader]
+    led = leaders > 0
+    points = jnp.where(led, jnp.minimum(slowest + rules.leader_mp_bonus, leader.mp), slowest)
+    points = jnp.minimum(points, longest_march(tables))
+
+    reach = jnp.stack([marches(tables, state, False), marches(tables, state, True)])
+    sea = pack(jnp.asarray(tables.sails))
+    sea = jnp.where(jnp.asarray(tables.of_nation("ships"))[state.nation] > 0, sea, jnp.uint32(0))
+    self_set = pack(jnp.eye(regions, dtype=bool))
+    ways = (reach | sea) & ~self_set  # uint32[2, mp + 1, R, W]
+    there = ways[led.astype(jnp.int32), points, np.arange(regions)[:, None]]  # uint32[R, 64, W]
+    room = fitting(tables, state, counts)[leaders, units]
+    goes = ((there & room) != 0).any(axis=-1)
+
+    tired = (BITS & moved[:, None]).any(axis=2)
+    left, staying = counts.units[:, None] - units, counts.leaders[:, None] - leaders
+    limit = limit_of(tables, state, state.nation)[:, None]
+    bonus = rules.leader_stack_bonus
+    before = counts.units[:, None] - limit - jnp.where(counts.leaders[:, None] > 0, bonus, 0)
+    after = left - limit - jnp.where(staying > 0, bonus, 0)
+    alone = (staying > 0) & (left == 0)
+    crowded = jnp.maximum(after, 0) > jnp.maximum(before, 0)
+    _, hostile = others_of(tables, state, state.nation)
+    leaves = (~alone & ~crowded) | ~tables.on_map[:, None]
+    return picks_of(codes) & ~tired & leaves & goes & ~hostile[:, None]
+
+
+class Ways(NamedTuple):
+    """Where the picked group may go."""
+
+    open: Array  # bool[R]
+    entry: Array  # int32[R]: the region before the last step
+    crossed: Array  # int32[R]: the last border
+
+
+def ways_of(tables: Tables, state: State) -> Ways:
+    """For the picked group: the cheapest paths, and the voyages where no path leads."""
+    regions = len(tables.on_map)
+    row = row_of(tables, state, state.nation)
+    picked = state.picked
+    origin = jnp.where(picked, row.region, -1).max()
+    leaders = (picked & row.leads).sum(dtype=jnp.int32)
+    units = picked.sum(dtype=jnp.int32) - leaders
+    rules = tables.scenario.rules
+    bonus = jnp.where((leaders > 0) & ~row.leads, rules.leader_mp_bonus, 0)
+    points = jnp.where(picked, jnp.asarray(tables.of_unit("mp"))[row.kind] + bonus, NEVER).min()
+
+    # Seen from the region that is entered, so that every region reads its own neighbours.
+    before = np.maximum(tables.neighbours, 0)  # int32[R, D]
+    exists = tables.neighbours >= 0
+    price = tables.of_terrain("cost")[:, None]
+    _, hostile = others_of(tables, state, state.nation)
+    halts = tables.of_terrain("stop").astype(bool)[:, None] | (tables.borders_of == STRAIT)
+    goes = ~hostile[:, None] & ((leaders > 0) | ~halts)
+    spent = jnp.where(jnp.arange(regions) == origin, 0, NEVER)
+
+    def arriving(spent: Array) -> Array:
+        cost = spent[before] + price
+        return jnp.where(exists & ((cost <= points) | (before == origin)), cost, NEVER)
+
+    for _ in range(longest_march(tables) - 1):
+        spent = jnp.minimum(spent, jnp.where(goes, arriving(spent), NEVER).min(axis=1))
+    cost = arriving(spent)
+    key = ((cost * 2 + (tables.borders_of != LAND)) * 128 + before).min(axis=1)
+    by_land = cost.min(axis=1) < NEVER
+    entry = key % 128
+    ships = jnp.asarray(tables.of_nation("ships"))[state.nation] > 0
+    by_sea = ships & jnp.asarray(tables.sails)[origin]
+
+    counts = counts_of(row, regions)
+    friend, _ = others_of(tables, state, state.nation)
+    home = (units > 0) | (counts.units > 0)
+    fits = room_of(tables, state, state.nation, counts, units, leaders) & tables.on_map & ~friend & home
+    crossed = jnp.asarray(tables.border)[jnp.arange(regions), entry]
+    return Ways(
+        open=(by_land | by_sea) & fits & (jnp.arange(regions) != origin),
+        entry=jnp.where(by_land, entry, origin),
+        crossed=jnp.where(by_land, crossed, SEA),
+    )
+
+

@@ -1,0 +1,145 @@
+"""Who stands where: the pieces of one nation as rows, slots and counts.
+
+Code is for one nation of one game. A set of pieces is bool[S], a set of regions bool[R].
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from stratagem.games.hispania.scenario import SLOTS
+from stratagem.games.hispania.state import State
+from stratagem.games.hispania.tables import MASKS, Tables
+
+AGES = 1 << 14
+BITS = (np.arange(MASKS)[:, None] >> np.arange(SLOTS)) & 1 == 1  # bool[64, 6]
+SIZES = BITS.sum(axis=1).astype(np.int32)  # int32[64]
+
+
+class Row(NamedTuple):
+    """The pieces of one nation."""
+
+    nation: Array  # int32
+    region: Array  # int32[S]
+    hp: Array  # int32[S]
+    age: Array  # int32[S]
+    kind: Array  # int32[S]: −1 for no piece
+    leads: Array  # bool[S]
+    moved: Array  # bool[S]: none but the active nation's pieces count as moved
+
+
+def row_of(tables: Tables, state: State, nation: Array) -> Row:
+    active = nation == state.nation
+    return Row(
+        nation=nation,
+        region=state.region[nation],
+        hp=state.hp[nation],
+        age=state.age[nation],
+        kind=jnp.asarray(tables.kind)[nation],
+        leads=jnp.asarray(tables.leads)[nation],
+        moved=state.moved & active,
+    )
+
+
+def put_row(whole: Array, nation: Array, row: Array) -> Array:
+    """[N, S] with one row replaced."""
+    return jnp.where(jnp.arange(whole.shape[0])[:, None] == nation, row, whole)
+
+
+def put(whole: Array, index: Array, value: Array | int) -> Array:
+    """A vector with one entry replaced; none if the index is out of range."""
+    return jnp.where(jnp.arange(whole.shape[0]) == index, value, whole)
+
+
+def standing(row: Row, regions: int) -> Array:
+    """bool[S, R]: where each piece stands."""
+    return row.region[:, None] == jnp.arange(regions)
+
+
+class Counts(NamedTuple):
+    """How many of a nation stand in each region."""
+
+    units: Array  # int32[R]
+    leaders: Array  # int32[R]
+
+    @property
+    def pieces(self) -> Array:
+        return self.units + self.leaders
+
+
+def counts_of(row: Row, regions: int) -> Counts:
+    here = standing(row, regions)
+    leaders = (here & row.leads[:, None]).sum(axis=0, dtype=jnp.int32)
+    return Counts(here.sum(axis=0, dtype=jnp.int32) - leaders, leaders)
+
+
+def slots_of(row: Row) -> Array:
+    """int32[S]: the slot of each piece in its region; leaders, unit table, fewer hits left, not moved, older."""
+    rank = jnp.where(row.leads, 0, 1 + row.kind)
+    key = ((rank * 16 + row.hp) * 2 + row.moved) * AGES + row.age
+    before = (row.region[:, None] == row.region[None]) & (key[None] < key[:, None])
+    return before.sum(axis=1, dtype=jnp.int32)
+
+
+def codes_of(row: Row, slots: Array, regions: int) -> Array:
+    """int32[R, 6]: what stands in each slot: equal numbers for pieces that are alike, 0 for nothing."""
+    code = ((row.kind + 1) * 16 + row.hp) * 2 + row.moved
+    place = jnp.where(row.region >= 0, row.region * SLOTS + slots, -1)
+    found = jnp.where(place[:, None] == jnp.arange(regions * SLOTS), code[:, None], 0)
+    return found.sum(axis=0, dtype=jnp.int32).reshape(regions, SLOTS)
+
+
+def picks_of(codes: Array) -> Array:
+    """bool[R, 64]: the choices of pieces that there are; of pieces alike the lower slots come first."""
+    there = codes > 0
+    repeats = jnp.concatenate([jnp.zeros_like(there[:, :1]), codes[:, 1:] == codes[:, :-1]], axis=1)
+    weights = jnp.asarray(1 << np.arange(SLOTS), jnp.int32)
+    present, repeated = (there * weights).sum(axis=1), ((repeats & there) * weights).sum(axis=1)
+    masks = jnp.arange(MASKS)
+    skipped = ((masks & repeated[:, None]) >> 1) & ~masks
+    return ((masks & ~present[:, None]) == 0) & (skipped == 0) & (masks > 0)
+
+
+def limit_of(tables: Tables, state: State, nation: Array) -> Array:
+    """int32[R]: units that a nation may have in a region without a leader; buildings do not help among others."""
+    base = jnp.asarray(tables.of_region("stack"))
+    bonus = jnp.asarray(tables.of_building("stack"))[state.building]
+    alone = (state.holder == nation) | (state.holder < 0)
+    return base + jnp.where(alone, bonus, 0)
+
+
+def room_of(
+    tables: Tables, state: State, nation: Array, counts: Counts, units: Array | int, leaders: Array | int
+) -> Array:
+    """bool[R]: where so many units and leaders of the nation may be added."""
+    rules = tables.scenario.rules
+    led = (counts.leaders > 0) | (jnp.asarray(leaders) > 0)
+    limit = limit_of(tables, state, nation) + jnp.where(led, rules.leader_stack_bonus, 0)
+    fits = (counts.units + units <= limit) | (jnp.asarray(units) == 0) | ~tables.on_map
+    return fits & (counts.pieces + units + leaders <= rules.max_stack)
+
+
+def friends_of(tables: Tables, state: State, nation: Array) -> Array:
+    """bool[N]: nations of the same player, suzerain and vassals; itself too."""
+    player = jnp.asarray(tables.of_nation("player"))
+    numbers = jnp.arange(len(player))
+    suzerain = (numbers == state.suzerain[nation]) & (state.suzerain[nation] >= 0)
+    return (player == player[nation]) | suzerain | (state.suzerain == nation)
+
+
+def others_of(tables: Tables, state: State, nation: Array) -> tuple[Array, Array]:
+    """(bool[R], bool[R]): regions held by friends of the nation, and by its enemies."""
+    other = (state.holder >= 0) & (state.holder != nation)
+    friend = friends_of(tables, state, nation)[state.holder]
+    return other & friend, other & ~friend
+
+
+def hold(tables: Tables, state: State, nation: Array) -> State:
+    """The regions that a nation holds, after its pieces have moved."""
+    row = row_of(tables, state, nation)
+    units = counts_of(row, len(tables.on_map)).units > 0
+    free = (state.holder == nation) | (state.holder < 0)
+    held = jnp.where(units & tables.on_map, nation, -1)
+    return state._replace(holder=jnp.where(free, held, state.holder))
