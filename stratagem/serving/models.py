@@ -17,6 +17,9 @@ from stratagem.networks.weights import load_weights
 from stratagem.serving.checks import shapes_of
 from stratagem.serving.ladder import Ladder, like
 from stratagem.serving.lane import Batch
+from stratagem.serving.tiles import with_tiles
+
+TILES_FROM = 4  # rows; with fewer the plain convolutions are faster
 
 
 class Evaluation(NamedTuple):
@@ -33,10 +36,20 @@ class Evaluation(NamedTuple):
         return weights / weights.sum()
 
 
-def judge(network: Any, rows: tuple[Any, Array]) -> tuple[Array, Array]:
+class Forms(NamedTuple):
+    """One network in the forms in which it is computed."""
+
+    single: Any
+    batch: Any  # for TILES_FROM rows and more
+
+    def of(self, rows: int) -> Any:
+        return self.batch if rows >= TILES_FROM else self.single
+
+
+def judge(forms: Forms, rows: tuple[Any, Array]) -> tuple[Array, Array]:
     """(float32[B, A] logits, −inf where illegal; float32[B, P] values)."""
     views, legals = rows
-    output = jax.vmap(network)(views)
+    output = jax.vmap(forms.of(len(legals)))(views)
     return jnp.where(legals, output.logits, -jnp.inf), output.values
 
 
@@ -47,7 +60,7 @@ class Model:
     name: str
     path: Path
     game: Game
-    network: Any
+    forms: Forms
     ladder: Ladder
     version: int
 
@@ -66,7 +79,7 @@ class Model:
                 places[name] = len(rows)
                 rows.append(question)
             where.append(places[name])
-        (logits, values), slots = self.ladder(self.network, rows)
+        (logits, values), slots = self.ladder(self.forms, rows)
         answers = [Evaluation(logits[place], values[place], self.version) for place in where]
         return Batch(answers, len(rows), slots)
 
@@ -85,20 +98,40 @@ def game_of(path: Path | str, title: str = "") -> Game:
 
 def load_model(name: str, path: Path, game: Game, sizes: list[int], before: Model | None = None) -> Model:
     """Read, check, compile and try a weight file. The programs of `before` are used again if they fit."""
-    network = load_weights(path, game)
     shapes = shapes_of(game)
-    if before is not None and same_shapes(network, before.network) and before.ladder.sizes == sizes:
+    forms = forms_of(load_weights(path, game), shapes.view)
+    if before is not None and same_shapes(forms, before.forms) and before.ladder.sizes == sizes:
         ladder = before.ladder
     else:
-        ladder = Ladder(judge, network, (shapes.view, shapes.legal), sizes)
-    state = game.init(jax.random.key(0))
-    seat = int(np.argmax(game.to_move(state)))
-    row = jax.tree.map(np.asarray, (game.view(state, jnp.int32(seat)), game.legal(state)[seat]))
-    for size in sizes if ladder is not getattr(before, "ladder", None) else sizes[:1]:
-        (logits, values), _ = ladder(network, [row] * size)
-        if not (np.isfinite(logits[:, row[1]]).all() and np.isfinite(values).all()):
-            raise DamagedFile(f"{path}: the network answers with numbers that are not finite; train it anew")
-    return Model(name, path, game, network, ladder, before.version + 1 if before else 1)
+        ladder = Ladder(judge, forms, (shapes.view, shapes.legal), sizes)
+    model = Model(name, path, game, forms, ladder, before.version + 1 if before else 1)
+    rehearse(model)
+    return model
+
+
+def forms_of(network: Any, view: Any) -> Forms:
+    """In tiles for batches of boards on a CPU; accelerators have fast convolutions of their own."""
+    shape: tuple[int, ...] = getattr(view, "shape", ())
+    if len(shape) != 3 or jax.default_backend() != "cpu":
+        return Forms(network, network)
+    return Forms(network, with_tiles(network, shape[0], shape[1]))
+
+
+def rehearse(model: Model) -> None:
+    """Have every program answer once, about the opening; they must agree with each other and be finite."""
+    state = model.game.init(jax.random.key(0))
+    seat = int(np.argmax(model.game.to_move(state)))
+    row = jax.tree.map(np.asarray, (model.game.view(state, jnp.int32(seat)), model.game.legal(state)[seat]))
+    seen = []
+    for size in model.ladder.sizes:
+        (logits, values), _ = model.ladder(model.forms, [row] * size)
+        seen.append(np.concatenate([logits[-1][row[1]], values[-1]]))
+    if not np.isfinite(seen).all():
+        raise DamagedFile(
+            f"{model.path}: the network answers with numbers that are not finite; train it anew"
+        )
+    if not np.allclose(seen, seen[0], rtol=1e-2, atol=1e-2):
+        raise DamagedFile(f"{model.path}: its numbers are too large to be computed in batches; train it anew")
 
 
 def same_shapes(one: Any, other: Any) -> bool:

@@ -1,0 +1,44 @@
+"""Convolutions in tiles are the same convolutions."""
+
+import jax
+import numpy as np
+import pytest
+
+from stratagem.games.corso import Corso
+from stratagem.networks import make_network
+from stratagem.networks.blocks import Conv
+from stratagem.serving.tiles import TileConv, cut, filtering, with_tiles
+
+
+@pytest.mark.parametrize("tile", [1, 2, 3, 4, 5])
+def test_filtering_at_points_is_filtering(tile):
+    rng = np.random.default_rng(tile)
+    signal, weights = rng.normal(size=tile + 2), rng.normal(size=3)
+    gather, at_points, spread = filtering(tile)
+    expected = [signal[i : i + 3] @ weights for i in range(tile)]
+    np.testing.assert_allclose(gather @ ((at_points @ weights) * (spread @ signal)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 2), (5, 5), (6, 4), (11, 3)])
+def test_a_convolution_in_tiles_equals_the_plain_one(height, width):
+    key, board_key = jax.random.split(jax.random.key(height * 20 + width))
+    conv = Conv(3, 4, 3, key)
+    board = jax.random.normal(board_key, (height, width, 3))
+    tiled, plain = jax.jit(lambda board: (TileConv(conv, height, width)(board), conv(board)))(board)
+    np.testing.assert_allclose(tiled, plain, atol=2e-4)
+
+
+def test_tiles_cover_a_side_and_are_small():
+    assert [cut(side) for side in (1, 5, 6, 8, 11)] == [(1, 1), (1, 5), (2, 3), (2, 4), (3, 4)]
+
+
+def test_a_network_in_tiles_says_the_same():
+    game = Corso(4, 3)
+    network = jax.jit(lambda key: make_network("global:channels=8,blocks=1", game, key))(jax.random.key(1))
+    tiled = with_tiles(network, 3, 4)
+    parts = jax.tree.leaves(tiled, is_leaf=lambda part: isinstance(part, TileConv))
+    assert sum(isinstance(part, TileConv) for part in parts) == 3
+    views = np.random.default_rng(0).integers(0, 2, (4, 3, 4, 5)).astype(np.uint8)
+    one, other = jax.jit(lambda *both: [jax.vmap(net)(views)[:2] for net in both])(network, tiled)
+    for plain, in_tiles in zip(one, other, strict=True):
+        np.testing.assert_allclose(plain, in_tiles, atol=1e-4)
