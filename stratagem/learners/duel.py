@@ -32,7 +32,9 @@ class Table(NamedTuple):
     turn: Array  # int32
 
 
-def duel(game: Game, senses: Senses, rival: Rival, games: int, heat: float, network: Any, key: Array) -> Array:
+def duel(
+    game: Game, senses: Senses, rival: Rival, games: int, heat: float, network: Any, key: Array
+) -> Array:
     """float32[B]: the results of the network, which has the first seat in every other game of two.
 
     It draws from its policy with this heat; 0 plays what it likes best.
@@ -42,9 +44,7 @@ def duel(game: Game, senses: Senses, rival: Rival, games: int, heat: float, netw
     own = jnp.arange(games) % 2
     table = Table(states, spread(senses.blank(), (games,)), spread(rival.memory(), (games,)), jnp.int32(0))
 
-    def one(
-        state: Any, seat: Array, memory: Any, other: Any, key: Array
-    ) -> tuple[Any, Any, Any]:
+    def one(state: Any, seat: Array, memory: Any, other: Any, key: Array) -> tuple[Any, Any, Any]:
         act_key, rival_key, step_key = jax.random.split(key, 3)
         legal = game.legal(state)
         memory, record = senses.observe(memory, game.view(state, seat))

@@ -256,7 +256,7 @@ def one_update(
     pace = jnp.minimum(config.average, (learned.updates + 1) / (learned.updates + 10))
     average = jax.tree.map(lambda old, new: pace * old + (1 - pace) * new, learned.average, network)
     learned = learned._replace(network=network, optimiser=state, average=average, updates=learned.updates + 1)
-    return learned, parts | {"gradient": optax.global_norm(gradients)}
+    return learned, parts | {"gradient": optax.tree.norm(gradients)}
 
 
 def told(turns: Turn) -> dict[str, Array]:

@@ -46,11 +46,13 @@ class Turn(NamedTuple):
 
 def start_lanes(game: Game, senses: Senses, lanes: int, stock: int, key: Array) -> Lanes:
     """New games in all lanes."""
-    stock_key, lane_key = jax.random.split(key)
-    states = jax.vmap(game.init)(jax.random.split(lane_key, lanes))
-    made = jax.vmap(game.init)(jax.random.split(stock_key, stock)) if stock else None
+    made = jax.vmap(game.init)(jax.random.split(key, lanes + stock))
+    states, kept = (
+        jax.tree.map(lambda part: part[:lanes], made),
+        jax.tree.map(lambda part: part[lanes:], made),
+    )
     memory = spread(senses.blank(), (lanes, game.spec.seats))
-    return Lanes(states, memory, jnp.zeros(lanes, jnp.int32), made)
+    return Lanes(states, memory, jnp.zeros(lanes, jnp.int32), kept if stock else None)
 
 
 def restock(game: Game, lanes: Lanes, count: int, key: Array) -> Lanes:

@@ -81,7 +81,7 @@ class Layer(eqx.Module):
 
     def __call__(self, tokens: Array, present: Array) -> Array:
         tokens = tokens + self.attention(self.norm(tokens), present)
-        return tokens + self.narrow(jax.nn.gelu(self.widen(self.inner_norm(tokens))))
+        return tokens + self.narrow(jax.nn.relu(self.widen(self.inner_norm(tokens))))
 
 
 class Deep(eqx.Module):
@@ -96,7 +96,7 @@ class Deep(eqx.Module):
         self.out = Dense(width, outputs, out_key, gain=gain)
 
     def __call__(self, features: Array) -> Array:
-        return self.out(jax.nn.gelu(self.hidden(features)))
+        return self.out(jax.nn.relu(self.hidden(features)))
 
 
 class PatchNet(eqx.Module):
@@ -112,17 +112,18 @@ class PatchNet(eqx.Module):
     policy: Deep
     value: Deep
     size: int = eqx.field(static=True)  # of a patch
+    margin: int = eqx.field(static=True)  # cells around a patch that its token sees too
     moves: int = eqx.field(static=True)  # actions a cell that it knows
     per_cell: int = eqx.field(static=True)  # actions a cell of the game
 
     def __init__(
-        self, like: BoardFeatures, depth: int, width: int, heads: int, feed: int, size: int, bins: int,
+        self, like: BoardFeatures, depth: int, width: int, heads: int, feed: int, size: int, margin: int, bins: int,
         moves: int, per_cell: int, flash: bool, key: Array,
     ):  # fmt: skip
         keys = iter(jax.random.split(key, depth + 8))
         planes, history = like.cells.shape[-1], like.scores.shape[-1]
         reach = -(-LARGEST // size)
-        self.patches = Dense(size * size * planes, width, next(keys), gain=1.0)
+        self.patches = Dense((size + 2 * margin) ** 2 * planes, width, next(keys), gain=1.0)
         self.rows = 0.1 * jax.random.normal(next(keys), (reach, width))
         self.columns = 0.1 * jax.random.normal(next(keys), (reach, width))
         self.boards = [Deep(history, width, width, next(keys)) for _ in range(like.scores.shape[0])]
@@ -131,7 +132,7 @@ class PatchNet(eqx.Module):
         self.norm = TokenNorm(width)
         self.policy = Deep(width, width, size * size * moves, next(keys), gain=0.01)
         self.value = Deep(width, width, bins, next(keys), gain=0.01)
-        self.size, self.moves, self.per_cell = size, moves, per_cell
+        self.size, self.margin, self.moves, self.per_cell = size, margin, moves, per_cell
 
     def __call__(self, features: BoardFeatures, learning: bool = False) -> Judgement:
         tokens, present = self.embed(features)
@@ -144,7 +145,7 @@ class PatchNet(eqx.Module):
 
     def embed(self, features: BoardFeatures) -> tuple[Array, Array]:
         """(float[N, C] tokens: value, scoreboards, patches; bool[N] which of them are there)."""
-        cells = to_patches(features.cells, self.size)  # [R, S, k·k·C]
+        cells = to_patches(features.cells, self.size, self.margin)  # [R, S, k·k·C]
         down, across = cells.shape[:2]
         patches = self.patches(cells) + self.rows[:down, None] + self.columns[None, :across]
         boards = [read(score)[None] for read, score in zip(self.boards, features.scores, strict=True)]
@@ -163,13 +164,19 @@ class PatchNet(eqx.Module):
         return fit_moves(logits[:height, :width], self.per_cell)
 
 
-def to_patches(cells: Array, size: int) -> Array:
-    """[R, S, k·k·C] from [H, W, C], with zeros where the board ends inside a patch."""
+def to_patches(cells: Array, size: int, margin: int = 0) -> Array:
+    """[R, S, k·k·C] from [H, W, C]: k is the size and the margin on both sides; zeros beyond the board."""
     height, width, planes = cells.shape
     down, across = -(-height // size), -(-width // size)
-    padded = jnp.pad(cells, ((0, down * size - height), (0, across * size - width), (0, 0)))
-    squares = jnp.swapaxes(padded.reshape(down, size, across, size, planes), 1, 2)
-    return squares.reshape(down, across, size * size * planes)
+    after = (down * size - height + margin, across * size - width + margin)
+    padded = jnp.pad(cells, ((margin, after[0]), (margin, after[1]), (0, 0)))
+    if not margin:
+        squares = jnp.swapaxes(padded.reshape(down, size, across, size, planes), 1, 2)
+        return squares.reshape(down, across, size * size * planes)
+    reach = range(size + 2 * margin)
+    ends = ((down - 1) * size + 1, (across - 1) * size + 1)
+    seen = [padded[i : i + ends[0] : size, j : j + ends[1] : size] for i in reach for j in reach]
+    return jnp.concatenate(seen, axis=-1)
 
 
 def fit_moves(logits: Array, per_cell: int) -> Array:
