@@ -27,13 +27,13 @@ AGENTS: Registry[Agent] = Registry(
             "net",
             "stratagem.agents.network:Net",
             "a trained network without search",
-            games=("corso",),
+            games=("corso", "general"),
         ),
         Row(
             "az",
             "stratagem.agents.network:AlphaZero",
             "AlphaZero: tree search with a trained network",
-            games=("corso",),
+            games=("corso", "general"),
         ),
         Row(
             "perfect",
@@ -76,6 +76,12 @@ AGENTS: Registry[Agent] = Registry(
             "cascade",
             "stratagem.agents.generals_cascade:Cascade",
             "plans by priority: win, defend, expand, take castles, attack",
+            games=("generals",),
+        ),
+        Row(
+            "policy",
+            "stratagem.agents.policy:Policy",
+            "a network trained by PPO self-play, with memory, without search",
             games=("generals",),
         ),
     ],

@@ -15,7 +15,7 @@ from jax import Array
 
 from stratagem.agents.agent import Forgetful
 from stratagem.core.errors import BadOption, DamagedFile
-from stratagem.core.game import Game, Perfect, Symmetric, View, require
+from stratagem.core.game import Game, Listing, Perfect, Symmetric, View, require
 from stratagem.networks.outputs import all_sides, evaluator
 from stratagem.networks.tensors import read_facts
 from stratagem.networks.weights import load_weights
@@ -69,6 +69,8 @@ class AlphaZero(Forgetful):
     """0 plays the best move found, 1 as in self-play."""
     sides: bool = False
     """Ask the network from every side of the board and take the mean: better, and as many times slower."""
+    breadth: int = 64
+    """In games with thousands of actions: how many a node looks at, its likeliest; 0 for all that are legal."""
     traceable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -86,7 +88,9 @@ class AlphaZero(Forgetful):
 
     def act(self, memory: Any, view: View, legal: Array, key: Array) -> Array:
         evaluate = opinion_of(self.game, self.weights, self.sides)
-        return search(self.game, evaluate, self.rule, self.game.state_of(view), key, self.temperature).action
+        breadth = (self.breadth or None) if isinstance(self.game, Listing) else None
+        state = self.game.state_of(view)
+        return search(self.game, evaluate, self.rule, state, key, self.temperature, breadth).action
 
 
 def opinion_of(game: Game, weights: str, sides: bool) -> Evaluate:

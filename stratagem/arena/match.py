@@ -19,7 +19,7 @@ from jax import Array
 
 from stratagem.agents.agent import Agent, BatchAgent, Closing
 from stratagem.core import play
-from stratagem.core.game import Game
+from stratagem.core.game import Game, Roles
 
 # Apart from the key of any turn, so that an agent's draws never follow the dice of the game.
 AGENT_STREAM = 0x5EA7
@@ -39,6 +39,8 @@ class Played:
     """Seats that lost by an illegal action."""
     seconds: tuple[float, ...]
     """Thinking time per seat; games that were asked together share it equally."""
+    roles: tuple[str, ...] = ()
+    """Per seat, in games that have roles."""
     actions: list[list[int]] = field(default_factory=list)
     """Per turn and seat; −1 for a seat that was not to move. Empty unless asked for."""
 
@@ -58,6 +60,7 @@ class Compiled(NamedTuple):
     observe: Callable[[play.Playing, Array, Array], tuple[Any, Array]]
     advance: Callable[[play.Playing, Array, Array], play.Playing]
     results: Callable[[play.Playing], Array]
+    roles: Callable[[play.Playing], Array] | None  # int32[B, P]; None in a game without roles
 
 
 @lru_cache(maxsize=32)
@@ -83,6 +86,9 @@ def compiled(game: Any) -> Compiled:
         observe=jax.jit(observe),
         advance=jax.jit(advance),
         results=jax.jit(jax.vmap(partial(play.returns, game))),
+        roles=jax.jit(jax.vmap(lambda playing: game.roles(playing.state)))
+        if isinstance(game, Roles)
+        else None,
     )
 
 
@@ -144,6 +150,7 @@ def play_games(
             player.close()
     returns, fouls = np.asarray(functions.results(playing)), np.asarray(playing.fouls)
     turns = np.asarray(playing.turn)
+    roles = [()] * batch if functions.roles is None else _named(game, functions.roles(playing))
     return [
         Played(
             seating=tuple(int(index) for index in seated[b]),
@@ -152,10 +159,16 @@ def play_games(
             turns=int(turns[b]),
             fouls=tuple(int(seat) for seat in np.flatnonzero(fouls[b])),
             seconds=tuple(float(value) for value in seconds[b]),
+            roles=roles[b],
             actions=[move[b].tolist() for move in moves[: turns[b]]] if record else [],
         )
         for b in range(batch)
     ]
+
+
+def _named(game: Any, roles: Array) -> list[tuple[str, ...]]:
+    """The names of int32[B, P] roles, a row a game."""
+    return [tuple(game.role_names[role] for role in row) for row in np.asarray(roles)]
 
 
 class _Player:

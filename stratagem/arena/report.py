@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratagem.arena.ratings import Rating, pair_results, rate, wilson
+from stratagem.arena.roles import RoleScore, Seated, role_scores, roles_markdown
 from stratagem.arena.tournament import Result, Tournament
 from stratagem.core.files import atomic_write
 from stratagem.games import make_game
@@ -30,6 +31,8 @@ class Standing:
     """Games lost by an illegal action, for those who lost any."""
     move_seconds: dict[str, float]
     """Mean thinking time a game."""
+    roles: list[RoleScore]
+    """Each player in each role, against everybody and against each opponent; empty in games without roles."""
 
     def as_json(self) -> dict[str, Any]:
         spec = make_game(self.tournament.game).spec
@@ -45,7 +48,7 @@ class Standing:
             "seats": self.seats,
             "mean_turns": self.mean_turns,
             "fouls": self.fouls,
-        }
+        } | ({"roles": [asdict(row) for row in self.roles]} if self.roles else {})
 
 
 def standing(tournament: Tournament, results: list[Result], anchor: str | None = None) -> Standing:
@@ -72,6 +75,9 @@ def standing(tournament: Tournament, results: list[Result], anchor: str | None =
         mean_turns=round(float(np.mean([result.turns for result in results])), 3),
         fouls=fouls,
         move_seconds={name: float(np.mean(spent)) if spent else 0.0 for name, spent in seconds.items()},
+        roles=role_scores(
+            (Seated(result.players, result.roles, result.returns) for result in results), names, pairs=True
+        ),
     )
 
 
@@ -142,6 +148,7 @@ def markdown(outcome: Standing) -> str:
         "",
         "![Crosstable](crosstable.png)",
         "",
+        *roles_markdown(outcome.roles, names),
         f"Mean result by seat: {seats}. Mean length: {outcome.mean_turns:.1f} turns.",
     ]
     if outcome.fouls:

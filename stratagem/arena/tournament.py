@@ -75,6 +75,8 @@ class Result:
     turns: int
     fouls: tuple[int, ...]
     seconds: tuple[float, ...]
+    roles: tuple[str, ...] = ()
+    """Per seat, in games that have roles; logs of earlier versions have none."""
 
     def duels(self) -> Iterator[tuple[str, str, float]]:
         """(one, other, score of one) for every pair of seats held by different entrants."""
@@ -109,7 +111,7 @@ def run_tournament(
         progress(finished, len(schedule))
     for chunk in play_fixtures(tournament, game, missing, workers):
         results = [_result(tournament, fixture, played) for fixture, played in chunk]
-        append_json(log, [asdict(result) for result in results])
+        append_json(log, [_line(result) for result in results])
         known.update({(result.table, result.number): result for result in results})
         finished += len(results)
         if progress:
@@ -164,6 +166,7 @@ def read_results(log: Path, rows: list[Any], header: dict[str, Any]) -> list[Res
                     turns=int(row["turns"]),
                     fouls=tuple(map(int, row["fouls"])),
                     seconds=tuple(map(float, row["seconds"])),
+                    roles=tuple(map(str, row.get("roles", ()))),
                 )
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -250,4 +253,10 @@ def _result(tournament: Tournament, fixture: Fixture, played: Played) -> Result:
         turns=played.turns,
         fouls=played.fouls,
         seconds=tuple(round(value, 6) for value in played.seconds),
+        roles=played.roles,
     )
+
+
+def _line(result: Result) -> dict[str, Any]:
+    """A line of the log; roles are named only where there are any."""
+    return {key: value for key, value in asdict(result).items() if key != "roles" or value}

@@ -1,6 +1,6 @@
 """`stratagem match`"""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +9,7 @@ from rich.table import Table
 
 from stratagem.arena.match import Played
 from stratagem.arena.ratings import wilson
+from stratagem.arena.roles import Seated, role_scores, share
 from stratagem.arena.schedule import Fixture, fixtures
 from stratagem.arena.tournament import Tournament, play_fixtures
 from stratagem.cli.output import log, out, print_json, progress_bar
@@ -58,7 +59,7 @@ class Command:
         if self.save:
             for fixture, one in played:
                 save_replay(game, self.agents, fixture, one, self.save)
-        rows = [summary(index, name, played) for index, name in enumerate(self.agents)]
+        rows = [summary(index, self.agents, played) for index in range(len(self.agents))]
         if self.json:
             spec = game.spec
             print_json(
@@ -77,7 +78,7 @@ class Command:
         return 0
 
 
-def summary(index: int, name: str, played: list[tuple[Fixture, Played]]) -> dict[str, Any]:
+def summary(index: int, names: tuple[str, ...], played: list[tuple[Fixture, Played]]) -> dict[str, Any]:
     """How one agent did."""
     seats = range(len(played[0][0].players))
     by_seat = [
@@ -86,8 +87,10 @@ def summary(index: int, name: str, played: list[tuple[Fixture, Played]]) -> dict
     ]
     every = [value for scores in by_seat for value in scores]
     low, high = wilson(sum(every), len(every))
-    return {
-        "agent": name,
+    seated = (Seated([names[i] for i in fixture.players], one.roles, one.returns) for fixture, one in played)
+    by_role = [row for row in role_scores(seated, names) if row.player == names[index]]
+    row = {
+        "agent": names[index],
         "wins": sum(value == 1 for value in every),
         "draws": sum(0 < value < 1 for value in every),
         "losses": sum(value == 0 for value in every),
@@ -97,12 +100,7 @@ def summary(index: int, name: str, played: list[tuple[Fixture, Played]]) -> dict
         "by_seat": [round(sum(scores) / len(scores), 6) if scores else None for scores in by_seat],
         "fouls": sum(fixture.players[seat] == index for fixture, one in played for seat in one.fouls),
     }
-
-
-def share(returns: tuple[float, ...], seat: int) -> float:
-    """The part of the win that a seat got: 1, 0, or a fraction of a shared one (½ for a draw of two)."""
-    seats = len(returns)
-    return round((returns[seat] * (seats - 1) + 1) / seats, 6)
+    return row | ({"by_role": [asdict(one) for one in by_role]} if by_role else {})
 
 
 def print_table(game: Game, games: int, rows: list[dict[str, Any]]) -> None:
@@ -119,6 +117,14 @@ def print_table(game: Game, games: int, rows: list[dict[str, Any]]) -> None:
             f"{row['low']:.1%} … {row['high']:.1%}",
             seats,
         )
+        for role in row.get("by_role", []):
+            table.add_row(
+                f"  as {role['role']}",
+                *(str(role[key]) for key in ("wins", "draws", "losses")),
+                f"{role['score']:.1%}",
+                f"{role['low']:.1%} … {role['high']:.1%}",
+                "",
+            )
     out.print(table)
 
 

@@ -8,6 +8,7 @@ import tyro
 from rich.table import Table
 
 from stratagem.arena.report import Standing, rating_text, standing, write_report
+from stratagem.arena.roles import interval_text
 from stratagem.arena.schedule import Mode
 from stratagem.arena.tournament import Tournament, run_tournament
 from stratagem.cli.output import log, out, print_json, progress_bar
@@ -82,3 +83,18 @@ def print_table(outcome: Standing) -> None:
         crosstable.add_row(f"{place} {row.name}", *shares)
     out.print(ratings)
     out.print(crosstable)
+    if outcome.roles:
+        out.print(role_table(outcome))
+
+
+def role_table(outcome: Standing) -> Table:
+    """Everybody in every role."""
+    everybody = {(row.player, row.role): row for row in outcome.roles if row.against is None}
+    roles = sorted({role for _, role in everybody})
+    table = Table(title="score by role, with its 95 % interval", box=None, padding=(0, 1))
+    for heading in ("", *roles):
+        table.add_column(heading, justify="right" if heading else "left")
+    for place, rating in enumerate(outcome.ratings, 1):
+        cells = [interval_text(everybody[rating.name, role]) for role in roles]
+        table.add_row(f"{place} {rating.name}", *cells)
+    return table

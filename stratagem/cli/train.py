@@ -1,7 +1,7 @@
 """`stratagem train`"""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -12,28 +12,34 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from stratagem.agents import AGENTS, make_agent
+from stratagem.agents import make_agent
 from stratagem.agents.agent import Forgetful
 from stratagem.arena.match import play_games
 from stratagem.arena.report import Standing, markdown, standing
 from stratagem.arena.report import write_report as write_rating
 from stratagem.arena.tournament import Tournament, run_tournament
+from stratagem.cli import train_ppo
 from stratagem.cli.output import log, out, print_json, progress_bar
 from stratagem.cli.tournament import print_table
 from stratagem.core.compile_cache import use_compile_cache
+from stratagem.core.errors import BadOption
 from stratagem.core.files import recover_lines
 from stratagem.core.game import Game, View
 from stratagem.core.registry import read_options
 from stratagem.games import make_game
 from stratagem.learners.alphazero import AlphaZero, AlphaZeroConfig, State, policies_of
-from stratagem.learners.presets import PRESETS
+from stratagem.learners.presets import preset
 from stratagem.learners.report import write_report
 from stratagem.learners.run import Run, run
 from stratagem.networks import parameters
 from stratagem.networks.weights import save_weights
 from stratagem.search import Puct
 
-LADDER = ("random", "mm:depth=1", "mm:depth=2", "mm:depth=3", "mm:depth=4")
+LADDERS = {
+    "corso": ("random", "mm:depth=1", "mm:depth=2", "mm:depth=3", "mm:depth=4"),
+    "general": ("random", "greedy", "expectimax:depth=1", "expectimax:depth=2"),
+}
+"""Opponents that need no training, from weak to strong."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +51,11 @@ class Command:
 
     game: Annotated[str, tyro.conf.arg(metavar="GAME")]
     """The game, with options after a colon: corso:width=4,height=4."""
-    preset: Literal["quick", "paper", "best", "gpu"] = "quick"
-    """quick: about five minutes on two cores; paper: the Corso paper's numbers; best and gpu: hours, or an H200."""
+    preset: Literal["quick", "paper", "seed", "best", "gpu", "smoke", "laptop"] = "quick"
+    """AlphaZero: quick (minutes on two cores), paper (the Corso paper's), seed (GENERAL's), best or gpu (an H200).
+    PPO, for games with secrets: smoke (seconds), laptop (twenty minutes), gpu (25 minutes of an H200), paper."""
     set: tuple[str, ...] = ()
-    """Settings that differ from the preset: iterations=30 simulations=64. All are listed in docs/alphazero.md."""
+    """Settings that differ from the preset: iterations=30 simulations=64. See docs/alphazero.md and ppo.md."""
     also: tuple[str, ...] = ()
     """More variants that the same network learns: corso:width=4,height=4."""
     out: Path | None = None
@@ -57,6 +64,8 @@ class Command:
     """Same seed, same run (on the same machine)."""
     resume: bool = False
     """Go on with the run in the folder."""
+    start: Path | None = None
+    """PPO: weights to begin with, which may come from a smaller board."""
     minutes: float = 0.0
     """Save and stop after so long; 0 for no limit."""
     rate: int = 20
@@ -67,7 +76,9 @@ class Command:
     def run(self) -> int:
         use_compile_cache()
         games = [make_game(text) for text in (self.game, *self.also)]
-        config = configured(self.preset, self.set)
+        if train_ppo.fits(games[0]):
+            return train_ppo.train(self.for_ppo())
+        config = configured(self.preset, games[0], self.set)
         folder = self.out or Path("runs") / f"{games[0].spec.name}-{self.preset}"
         learner = AlphaZero(games, config)
         weights = folder / "weights.safetensors"
@@ -82,7 +93,7 @@ class Command:
             f"Training {games[0].spec.title}, preset {self.preset}: {config.iterations} iterations of "
             f"{config.lanes} games side by side. The first minute goes into compiling."
         )
-        ladder = [name for name in LADDER[:4] if plays(name, games[0])]
+        ladder = list(ladder_of(games[0])[:4])
         described = {**asdict(config), "games": [game.spec.title for game in games]}
         state, done = run(
             learner,
@@ -101,13 +112,20 @@ class Command:
             return 0
         return self.show(learner, state, weights, folder)
 
+    def for_ppo(self) -> train_ppo.Training:
+        """The same wishes for the other learner."""
+        if self.also:
+            raise BadOption("PPO learns several sizes as one game: generals:width=12,height=12,least=8, not --also")
+        given = {one.name: getattr(self, one.name) for one in fields(train_ppo.Training)}
+        return train_ppo.Training(**given)
+
     def show(self, learner: AlphaZero, state: State, weights: Path, folder: Path) -> int:
         """Rate, report, and tell."""
         game, network = learner.games[0], learner.network(state)
         player = f"az:simulations=100,weights={weights}"
         outcome = None
         if self.rate:
-            entrants = (player, f"net:weights={weights}", *(name for name in LADDER if plays(name, game)))
+            entrants = (player, f"net:weights={weights}", *ladder_of(game))
             tournament = Tournament(self.game, entrants, self.rate, self.seed)
             results_log = folder / "rating" / "results.jsonl"
             results_log.unlink(missing_ok=True)
@@ -152,6 +170,14 @@ def renamed(outcome: Standing, names: Mapping[str, str]) -> Standing:
         outcome,
         ratings=[replace(row, name=names.get(row.name, row.name)) for row in outcome.ratings],
         move_seconds={names.get(name, name): spent for name, spent in outcome.move_seconds.items()},
+        roles=[
+            replace(
+                row,
+                player=names.get(row.player, row.player),
+                against=row.against and names.get(row.against, row.against),
+            )
+            for row in outcome.roles
+        ],
     )
 
 
@@ -165,16 +191,15 @@ def table_of(outcome: Standing) -> str:
     )
 
 
-def configured(preset: str, changes: tuple[str, ...]) -> AlphaZeroConfig:
+def configured(name: str, game: Game, changes: tuple[str, ...]) -> AlphaZeroConfig:
     """A preset with some settings changed."""
     options = dict(part.partition("=")[::2] for part in changes)
-    return replace(PRESETS[preset], **read_options("AlphaZero", AlphaZeroConfig, options))
+    return replace(preset(name, game), **read_options("AlphaZero", AlphaZeroConfig, options))
 
 
-def plays(name: str, game: Game) -> bool:
-    """Whether an agent plays a game."""
-    row = AGENTS.row(name.partition(":")[0])
-    return not row.games or game.spec.name in row.games
+def ladder_of(game: Game) -> tuple[str, ...]:
+    """Who there is to measure a player against."""
+    return LADDERS.get(game.spec.name, ("random",))
 
 
 @dataclass(frozen=True)
@@ -205,14 +230,18 @@ def likeliest(network: Any, views: jax.Array, legals: jax.Array) -> jax.Array:
 
 
 def climb(game: Game, ladder: list[str], games: int, network: Any, iteration: int) -> Mapping[str, float]:
-    """The score of the network alone against each opponent, seats in turn."""
-    scores = {}
+    """The score of the network alone against each opponent, seats in turn, and in each role where there are roles."""
+    scores: dict[str, float] = {}
     for name in ladder:
         agents = [Learning(game, network), make_agent(name, game)]
         seatings = [[(seat + index) % 2 for seat in range(game.spec.seats)] for index in range(games)]
-        played = play_games(game, agents, seatings, range(games))
+        played = play_games(game, agents, seatings, [index // 2 for index in range(games)])
         points = [(one.returns[one.seating.index(0)] + 1) / 2 for one in played]
         scores[f"against {name}"] = float(np.mean(points))
+        roles = [one.roles[one.seating.index(0)] if one.roles else "" for one in played]
+        for role in sorted(set(filter(None, roles))):
+            held = [score for score, one in zip(points, roles, strict=True) if one == role]
+            scores[f"against {name} as {role}"] = float(np.mean(held))
     return scores
 
 

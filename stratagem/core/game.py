@@ -186,6 +186,25 @@ class Sampling(Protocol):
 
 
 @runtime_checkable
+class Listing(Protocol):
+    """A game with so many actions that the few legal ones are worth a list of their own."""
+
+    def listed(self, state: Any) -> Array:
+        """int32[L]: the legal actions of the seat to move, each once, in fixed order with gaps of −1; L is fixed."""
+
+
+@runtime_checkable
+class Roles(Protocol):
+    """A game whose seats have different jobs, dealt out when it starts."""
+
+    @property
+    def role_names(self) -> tuple[str, ...]: ...
+
+    def roles(self, state: Any) -> Array:
+        """int32[P]: which role each seat has, by its place among the names."""
+
+
+@runtime_checkable
 class Explaining(Protocol):
     """Says why an action is not legal. Host side only."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array, lax
 
 from stratagem.core.errors import IllegalAction
-from stratagem.core.game import Explaining, Game, Sampling, winners_share
+from stratagem.core.game import Explaining, Game, Listing, Sampling, winners_share
 
 
 class Playing(NamedTuple):
@@ -60,6 +60,10 @@ def returns(game: Game, playing: Playing) -> Array:
 
 def illegal(game: Game, state: Any, actions: Array) -> Array:
     """bool[P]: the seats to move whose action is not legal (or is no action at all)."""
+    if isinstance(game, Listing):
+        return game.to_move(state) & ~(
+            (actions[:, None] == game.listed(state)) & (actions[:, None] >= 0)
+        ).any(axis=1)
     seats = jnp.arange(game.spec.seats)
     known = (actions >= 0) & (actions < game.spec.actions)
     allowed = game.legal(state)[seats, jnp.clip(actions, 0, game.spec.actions - 1)]
@@ -70,11 +74,17 @@ def advance(game: Game, playing: Playing, actions: Array, key: Array) -> Playing
     """One step; a finished game stays as it is, a foul ends it where it stands."""
     finished = over(game, playing)
     fouls = illegal(game, playing.state, actions) & ~finished
-    harmless = jnp.argmax(game.legal(playing.state), axis=1).astype(jnp.int32)
-    stepped = game.step(playing.state, jnp.where(fouls, harmless, actions), key)
+    stepped = game.step(playing.state, jnp.where(fouls, _harmless(game, playing.state), actions), key)
     stays = finished | fouls.any()
     state = jax.tree.map(lambda old, new: jnp.where(stays, old, new), playing.state, stepped)
     return Playing(state, playing.fouls | fouls, playing.turn + ~finished)
+
+
+def _harmless(game: Game, state: Any) -> Array:
+    """int32[P]: a legal action for every seat to move."""
+    if isinstance(game, Listing):
+        return jnp.maximum(game.listed(state).max(), 0) * jnp.ones(game.spec.seats, jnp.int32)
+    return jnp.argmax(game.legal(state), axis=1).astype(jnp.int32)
 
 
 def advance_and_reset(game: Game, playing: Playing, actions: Array, key: Array) -> tuple[Playing, Playing]:

@@ -19,13 +19,13 @@ import optax
 from jax import Array, lax
 
 from stratagem.core.errors import Unsupported
-from stratagem.core.game import Game, Symmetric
+from stratagem.core.game import Game, Listing, Roles, Symmetric
 from stratagem.learners import buffer
 from stratagem.learners.gate import match
 from stratagem.learners.selfplay import Lanes, Sample, Tally, self_play, start_lanes
 from stratagem.networks import cast, make_network
 from stratagem.networks.blocks import BATCH, Training
-from stratagem.networks.outputs import evaluator, from_mover, policy_loss, value_loss
+from stratagem.networks.outputs import evaluator, from_mover, listed_policy_loss, policy_loss, value_loss
 from stratagem.networks.tensors import read_tree, write_tree
 from stratagem.search import Gumbel, Puct, Rule, search
 from stratagem.search.tree import check_searchable
@@ -47,6 +47,8 @@ class AlphaZeroConfig:
     """Positions looked at for each move."""
     considered: int = 16
     """Gumbel: moves that the root looks at."""
+    breadth: int = 0
+    """Actions that a node looks at, its likeliest; 0 for all. Games with thousands need it."""
     exploration: float = 1.0
     """PUCT: c_puct."""
     noise: float = 0.25
@@ -63,6 +65,8 @@ class AlphaZeroConfig:
     """The share of games that do."""
     trust: float = 0.0
     """Share of the search's own value, against the result of the game, in the value to learn."""
+    horizon: int = 0
+    """A game that is still open after so many moves is judged by its last value; 0 waits for the result."""
     kept: int = 20
     """Iterations whose samples stay in the replay buffer."""
     updates: int = 64
@@ -174,7 +178,7 @@ class AlphaZero:
             best, score = self._gate(learned.best, learned.average, gate_key)
             learned = learned._replace(best=best)
             metrics["gate_score"] = score
-        metrics |= _describe(list(tallies))
+        metrics |= _describe(list(tallies), self.games[0])
         return State(learned, rings), {name: float(value) for name, value in jax.device_get(metrics).items()}
 
     def iteration(self, state: State) -> int:
@@ -231,7 +235,8 @@ def start_learning(games: tuple[Game, ...], config: AlphaZeroConfig, key: Array)
         average=network,
         best=network if config.gate else None,
         lanes=tuple(
-            start_lanes(game, config.lanes, lane_key) for game, lane_key in zip(games, lane_keys, strict=True)
+            start_lanes(game, config.lanes, lane_key, config.breadth or None, config.horizon)
+            for game, lane_key in zip(games, lane_keys, strict=True)
         ),
     )
 
@@ -259,7 +264,16 @@ def play_iteration(
     openings = (config.opening_plies, config.opening_share)
     player = cast(network, jnp.dtype(config.precision))
     return self_play(
-        game, player, config.rule, config.temperature, config.steps, openings, config.trust, lanes, key
+        game,
+        player,
+        config.rule,
+        config.temperature,
+        config.steps,
+        openings,
+        config.trust,
+        lanes,
+        key,
+        config.breadth or None,
     )
 
 
@@ -325,21 +339,38 @@ def batch_loss(
     return total, (moments, means | {"loss": total})
 
 
-def sample_loss(game: Game, network: Any, sample: Sample, key: Array) -> tuple[Array, Array, Any]:
+def sample_loss(game: Any, network: Any, sample: Sample, key: Array) -> tuple[Array, Array, Any]:
     """(Loss of the policy, loss of the value, what batch norms saw) for one sample."""
     mover = jnp.argmax(game.to_move(sample.state)).astype(jnp.int32)
     output = network(game.view(sample.state, mover), Training(key))
-    legal = game.legal(sample.state)[mover]
-    policy = policy_loss(output, sample.policy.astype(jnp.float32), legal)
+    target = sample.policy.astype(jnp.float32)
+    if isinstance(game, Listing) and sample.choices is not None:
+        policy = listed_policy_loss(output, game.listed(sample.state), sample.choices, target)
+    else:
+        policy = policy_loss(output, spread(game, sample, target), game.legal(sample.state)[mover])
     return policy, value_loss(output, from_mover(sample.values, mover)), output.moments
+
+
+def spread(game: Game, sample: Sample, target: Array) -> Array:
+    """float32[A] from float32[M]: the target of every action."""
+    if sample.choices is None:
+        return target
+    return jnp.zeros(game.spec.actions).at[sample.choices].add(target)
 
 
 def turned(game: Any, sample: Sample, g: Array) -> Sample:
     """The same sample seen from another side."""
     group = game.symmetries()
+    moved = group.actions[g]
+    choices, policy = sample.choices, sample.policy
+    if choices is None:
+        policy = jnp.zeros_like(policy).at[moved].set(policy)
+    else:
+        choices = jnp.where(choices >= 0, moved[choices], -1).astype(choices.dtype)
     return Sample(
         state=game.turn_state(sample.state, g),
-        policy=jnp.zeros_like(sample.policy).at[group.actions[g]].set(sample.policy),
+        choices=choices,
+        policy=policy,
         values=jnp.zeros_like(sample.values).at[group.seats[g]].set(sample.values),
         real=sample.real,
     )
@@ -347,18 +378,19 @@ def turned(game: Any, sample: Sample, g: Array) -> Sample:
 
 def gate_iteration(game: Game, config: AlphaZeroConfig, best: Any, new: Any, key: Array) -> tuple[Any, Array]:
     """(Whichever may play from now on, the share of points of the new one)."""
-    score = match(game, config.playing_rule, new, best, config.gate_games, key)
+    score = match(game, config.playing_rule, new, best, config.gate_games, key, config.breadth or None)
     passed = score >= config.gate_share
     return jax.tree.map(lambda fresh, old: jnp.where(passed, fresh, old), new, best), score
 
 
-def _describe(tallies: list[Tally]) -> dict[str, Array]:
+def _describe(tallies: list[Tally], game: Game) -> dict[str, Array]:
     every = jax.tree.map(lambda *parts: jnp.stack(parts), *tallies)
     games = every.games.sum()
+    first = "first_role" if isinstance(game, Roles) else "first_seat"
     return {
         "games": games,
         "moves_a_game": every.moves.sum() / jnp.maximum(games, 1),
-        "first_seat": every.first.mean(),
+        first: every.first.mean(),
         "surprise": every.surprise.mean(),
     }
 

@@ -13,17 +13,28 @@ from stratagem.networks.outputs import evaluator
 from stratagem.search import Rule, search
 
 
-def match(game: Game, rule: Rule, new: Any, old: Any, games: int, key: Array, warm: int = 2) -> Array:
-    """float32: the share of points of `new`, which has the first seat in every other game.
+def match(
+    game: Game,
+    rule: Rule,
+    new: Any,
+    old: Any,
+    games: int,
+    key: Array,
+    breadth: int | None = None,
+    warm: int = 2,
+) -> Array:
+    """float32: the share of points of `new`, which sits at each seat in turn; the games of one round start alike.
 
     The first `warm` moves are played with temperature 1, so that the games differ.
     """
     start_key, play_key = jax.random.split(key)
-    playing = jax.vmap(partial(start, game))(jax.random.split(start_key, games))
-    seats = jnp.arange(games) % game.spec.seats  # where `new` sits
+    rounds, seats = jnp.divmod(
+        jnp.arange(games), game.spec.seats
+    )  # `new` has each seat, and so each role, once
+    playing = jax.vmap(partial(start, game))(jax.random.split(start_key, games)[rounds])
 
     def choose(network: Any, playing: Playing, key: Array) -> Array:
-        look = partial(search, game, evaluator(game, network), rule)
+        look = partial(search, game, evaluator(game, network), rule, breadth=breadth)
         heat = jnp.where(playing.turn < warm, 1.0, 0.0)
         return jax.vmap(look)(playing.state, jax.random.split(key, games), heat).action
 

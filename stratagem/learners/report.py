@@ -8,7 +8,7 @@ import numpy as np
 
 from stratagem.core.files import atomic_write
 
-CURVES = (("policy_loss", "value_loss"), ("surprise", "first_seat"), ("moves_a_game", "games"))
+CURVES = (("policy_loss", "value_loss"), ("surprise", "first_seat", "first_role"), ("moves_a_game", "games"))
 
 
 def write_report(

@@ -66,6 +66,16 @@ def policy_loss(output: Output, target: Array, legal: Array) -> Array:
     return -(target * jnp.where(legal, jax.nn.log_softmax(logits), 0.0)).sum()
 
 
+def listed_policy_loss(output: Output, listed: Array, choices: Array, target: Array) -> Array:
+    """The same for a game that lists its legal actions: `target` float32[M] is for the actions `choices` int32[M].
+
+    Gaps in both lists are −1; a gap has no share of the target.
+    """
+    logits = jnp.where(listed >= 0, output.logits[listed], -1e9)
+    chosen = jnp.where(choices >= 0, output.logits[choices], 0.0)
+    return (target * (jax.nn.logsumexp(logits) - chosen)).sum()
+
+
 def evaluator(game: Game, network: Any) -> Callable[[Any], tuple[Array, Array]]:
     """The network as a search wants it: from a state to (float32[A] logits, float32[P] values by seat)."""
 

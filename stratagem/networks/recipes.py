@@ -9,6 +9,7 @@ from jax import Array
 
 from stratagem.core.errors import BadOption
 from stratagem.networks.boards import ClassicNet, GlobalNet, PlainNet
+from stratagem.networks.from_to import Reader, reader_of
 
 
 def read_as_is(view: Array) -> Array:
@@ -55,12 +56,16 @@ class Classic:
     game: Any
     channels: int = 196
     blocks: int = 7
+    planes: int = 0
+    """GENERAL: the first 9 or 12 planes of the view; 0 for all."""
 
     def build(self, key: Array) -> ClassicNet:
         if self.game.spec.seats != 2:
             raise BadOption(f"network classic is for two players, not {self.game.spec.seats}; try global")
         height, width, planes = _view_shape(self.game)
-        reader = READERS.get(self.game.spec.name, read_as_is)
+        reader: Reader = READERS.get(self.game.spec.name, read_as_is)
+        if self.planes:
+            reader, planes = reader_of(self.planes), self.planes
         actions = self.game.spec.actions
         return ClassicNet(planes, height * width, actions, self.channels, self.blocks, reader, key)
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from stratagem.core.errors import Unsupported
-from stratagem.core.game import Chance, Game
+from stratagem.core.game import Chance, Game, Listing
 from stratagem.search.rules import IMPOSSIBLE, Node, Rule
 
 # From a state to (float32[A] logits, float32[P] values by seat). Illegal actions need not be masked.
@@ -46,13 +46,16 @@ class Tree(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a search came to."""
+    """What a search came to. M is the number of actions looked at: A, unless there are `choices`."""
 
     action: Array  # int32: the move to play
-    policy: Array  # float32[A]: the policy to learn
+    choices: (
+        Array | None
+    )  # int32[M]: the actions looked at, −1 in empty places; None where that is all of them
+    policy: Array  # float32[M]: the policy to learn
     values: Array  # float32[P]: mean value of the root by seat
-    visits: Array  # int32[A]
-    qvalues: Array  # float32[A]: of the mover; zero where nothing was tried
+    visits: Array  # int32[M]
+    qvalues: Array  # float32[M]: of the mover; zero where nothing was tried
     tree: Tree
 
 
@@ -79,10 +82,10 @@ def search(
 ) -> Found:
     """Search one unfinished position. Deterministic in its arguments.
 
-    With `breadth`, each node looks at its so many likeliest legal actions only: for games with thousands.
+    With `breadth`, each node looks at its so many likeliest legal actions only: for games with thousands. A game that
+    lists its legal actions is never searched over all of them.
     """
     check_searchable(game)
-    breadth = None if breadth is None or breadth >= game.spec.actions else breadth
     judge = _narrowed(game, evaluate, breadth)
     noise_key, dice_key, play_key = jax.random.split(key, 3)
     choices, logits, values = judge(state)
@@ -97,10 +100,18 @@ def search(
     root = _look(game, tree, jnp.int32(0))
     action, policy = rule.decide(root, extra, play_key, jnp.asarray(temperature, jnp.float32))
     values = tree.totals[0] / tree.visits[0]
-    if tree.choices is None:
-        return Found(action, policy, values, root.visits, root.values, tree)
-    spread = [jnp.zeros(game.spec.actions, part.dtype).at[choices].set(part) for part in (policy, *root[1:3])]
-    return Found(choices[action], spread[0], values, spread[1], spread[2], tree)
+    played = action if choices is None else choices[action]
+    return Found(played, choices, policy, values, root.visits, root.values, tree)
+
+
+def looked_at(game: Game, breadth: int | None) -> int | None:
+    """M, how many actions a search with this breadth looks at; None where that is all of them."""
+    listed = game.spec.actions
+    if isinstance(game, Listing):
+        listed = jax.eval_shape(lambda key: game.listed(game.init(key)), jax.random.key(0)).shape[0]
+    if breadth is not None and breadth < listed:
+        return breadth
+    return listed if isinstance(game, Listing) else None
 
 
 def _outcomes(game: Any) -> int:
@@ -119,13 +130,18 @@ def _narrowed(game: Game, evaluate: Evaluate, breadth: int | None) -> Narrowed:
 
     def judge(state: Any) -> tuple[Any, Array, Array]:
         logits, values = evaluate(state)
-        legal = game.legal(state).any(axis=0)
-        masked = jnp.where(legal, logits.astype(jnp.float32), IMPOSSIBLE)
+        logits = logits.astype(jnp.float32)
         values = jnp.where(game.done(state), game.returns(state), values.astype(jnp.float32))
-        if breadth is None:
-            return None, masked, values
-        kept, choices = lax.top_k(masked, breadth)
-        return choices, kept, values
+        choices = None
+        if isinstance(game, Listing):
+            choices = game.listed(state)
+            masked = jnp.where(choices >= 0, logits[choices], IMPOSSIBLE)
+        else:
+            masked = jnp.where(game.legal(state).any(axis=0), logits, IMPOSSIBLE)
+        if breadth is None or breadth >= masked.shape[0]:
+            return choices, masked, values
+        kept, places = lax.top_k(masked, breadth)
+        return places if choices is None else choices[places], kept, values
 
     return judge
 

@@ -9,7 +9,7 @@ import pytest
 
 from stratagem.core import play
 from stratagem.core.errors import IllegalAction
-from stratagem.core.game import Chance, Game, Hidden, Perfect, Sampling, Symmetric, Textual
+from stratagem.core.game import Chance, Game, Hidden, Listing, Perfect, Roles, Sampling, Symmetric, Textual
 from stratagem.core.play import Playing
 
 GAMES_SAMPLED = 6
@@ -230,6 +230,30 @@ def check_samples_are_uniform_over_legal_actions(game):
             counts = np.bincount(chosen, minlength=game.spec.actions)
             assert not counts[~legal[seat]].any()
             assert np.abs(counts[legal[seat]] - each).max() <= 1  # a point may fall on an edge
+
+
+def check_lists_hold_every_legal_action_once(game):
+    if not isinstance(game, Listing):
+        return
+    states = sample(game).state
+    listed = np.asarray(jax.jit(jax.vmap(game.listed))(states))
+    legal = np.asarray(compiled(game)["legal"](states)).any(axis=1)
+    for row, allowed in zip(listed, legal, strict=True):
+        np.testing.assert_array_equal(np.sort(row[row >= 0]), np.flatnonzero(allowed))
+        assert (row >= -1).all()
+
+
+def check_roles_stay_with_their_seats(game):
+    if not isinstance(game, Roles):
+        return
+    held = np.asarray(jax.vmap(game.roles)(sample(game).state))
+    assert held.shape[1] == game.spec.seats
+    assert set(np.unique(held)) <= set(range(len(game.role_names)))
+    playing = play.start(game, jax.random.key(0))
+    later = play.advance(
+        game, playing, play.random_actions(game, playing, jax.random.key(1)), jax.random.key(2)
+    )
+    np.testing.assert_array_equal(game.roles(playing.state), game.roles(later.state))
 
 
 def check_symmetries(game):

@@ -59,7 +59,7 @@ def test_policies_are_distributions_over_legal_moves(played):
 def test_a_turned_sample_is_the_sample_of_the_turned_game():
     state = GAME.read("AOO/OBO/OOb 1")
     policy = jnp.arange(9, dtype=jnp.float16)
-    sample = Sample(state, policy, jnp.array([0.25, -0.25]), jnp.bool_(True))
+    sample = Sample(state, None, policy, jnp.array([0.25, -0.25]), jnp.bool_(True))
     group = GAME.symmetries()
     for g in range(16):
         other = turned(GAME, sample, jnp.int32(g))

@@ -35,9 +35,20 @@ _MIDDLE = [(row, column) for row in range(3, 7) for column in range(3, 7)]
 BOARD = np.full(SIDE, (1 << SIDE) - 1, np.uint16)
 GENERAL = picture((4, 4), (4, 5), (5, 4), (5, 5))
 MOAT = picture(*_MIDDLE) & ~GENERAL
-MOAT_CELLS = np.array([row * SIDE + column for row, column in _MIDDLE if (MOAT[row] >> column) & 1], np.int32)
 TRIANGLES = np.stack([_triangle(False, False), _triangle(False, True)])  # uint16[2, 10]: the Attacker's two
 GARRISONS = np.stack([TRIANGLES[0] | TRIANGLES[1], _triangle(True, False) | _triangle(True, True)])  # by role
+
+
+def _numbers(rows: np.ndarray) -> np.ndarray:
+    """int32[N]: the numbers of the cells of a set."""
+    return np.flatnonzero((rows[:, None] >> np.arange(SIDE)) & 1).astype(np.int32)
+
+
+GENERAL_CELLS, MOAT_CELLS = _numbers(GENERAL), _numbers(MOAT)
+GARRISON_CELLS = np.stack([_numbers(rows) for rows in GARRISONS])  # int32[2, 12]
+OPEN_CELLS = _numbers(
+    BOARD & ~(GARRISONS[0] | GARRISONS[1] | GENERAL)
+)  # int32[72]: where a garrisoning may lead
 
 
 def cell_set(cell: Array) -> Cells:

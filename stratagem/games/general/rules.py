@@ -26,10 +26,13 @@ from stratagem.games.general.board import (
     BOARD,
     CELLS,
     DEFENDER,
+    GARRISON_CELLS,
     GARRISONS,
     GENERAL,
+    GENERAL_CELLS,
     MOAT,
     MOAT_CELLS,
+    OPEN_CELLS,
     SIDE,
     STEPS,
     TRIANGLES,
@@ -50,6 +53,7 @@ PASS = CELLS * CELLS
 ACTIONS = PASS + 4  # the last three are reserved
 OFFENSIVE_FROM = 44
 HITS_TO_WIN = 3
+AHEAD = [down * SIDE + right for down, right in STEPS]  # what one step adds to the number of a cell
 HIT_WORTH = 4  # in units: three hits win as much as twelve units are
 
 NOTHING, INTERCEPTION, TOSS = 0, 1, 2  # what chance decides before the die
@@ -290,14 +294,38 @@ class General:
         every = jnp.concatenate([moves.reshape(-1), passes[None], jnp.zeros(ACTIONS - PASS - 1, bool)])
         return self.to_move(state)[:, None] & every[None]
 
-    def sample(self, state: State, points: Array) -> Array:
-        # Every legal action is in one of four parts; a move that could be a garrisoning is counted there.
+    def _parts(self, state: State) -> tuple[Array, Cells, Cells, Cells, Cells]:
+        """Every legal action but the pass, once: units that move in each direction (uint16[8, 10]), units that
+        garrison and where they may go, units that the offensive may remove, and units to choose from."""
         units, places = self._garrisoning(state)
         units = jnp.where(state.die == 6, units, np.uint16(0))
+        # A move that could be a garrisoning is counted there.
         both = [units & shift(places, -6 * down, -6 * right) for down, right in STEPS]
         moves = self._movable(state) & ~jnp.stack(both)
         storms = jnp.where(state.die == 1, self._storming(state), np.uint16(0))
-        choices = self._choices(state)
+        return moves, units, places, storms, self._choices(state)
+
+    def listed(self, state: State) -> Array:
+        """int32[1689]: 8 × 100 moves, 12 × 72 garrisonings, 12 offensives, 12 conversions, the pass."""
+        moves, units, places, storms, choices = self._parts(state)
+        cells = np.arange(CELLS)
+        ends = cells + np.array(AHEAD)[:, None] * state.die.astype(jnp.int32)
+        home, open_cells = jnp.asarray(GARRISON_CELLS)[self._role(state)], OPEN_CELLS
+        garrisons = unpack(units)[home][:, None] & unpack(places)[open_cells]
+        triangles = GARRISON_CELLS[ATTACKER]
+        passes = (state.die == 0) & (state.converting == 0)
+        parts = [
+            (unpack(moves), cells * CELLS + ends),
+            (garrisons, home[:, None] * CELLS + open_cells),
+            (unpack(storms)[MOAT_CELLS], OFFENSIVE_FROM * CELLS + MOAT_CELLS),
+            (unpack(choices)[triangles], triangles * (CELLS + 1)),
+            (passes[None], np.array([PASS])),
+        ]
+        every = jnp.concatenate([jnp.where(there, actions, -1).reshape(-1) for there, actions in parts])
+        return jnp.where(self.done(state), -1, every).astype(jnp.int32)
+
+    def sample(self, state: State, points: Array) -> Array:
+        moves, units, places, storms, choices = self._parts(state)
         by_way = count(moves)
         room = count(places)
         parts = jnp.stack([by_way.sum(), count(units) * room, count(storms), count(choices)])
@@ -309,11 +337,18 @@ class General:
         wide = jnp.maximum(room, 1)
         sets = jnp.stack([moves[way], units, storms, choices])
         cell = nth_cell(sets[part], jnp.stack([number, rest // wide, rest, rest])[part])
-        ahead = jnp.asarray([down * SIDE + right for down, right in STEPS])[way] * state.die
+        ahead = jnp.asarray(AHEAD)[way] * state.die
         start = jnp.where(part == 2, OFFENSIVE_FROM, cell)
         end = jnp.stack([cell + ahead, nth_cell(places, rest % wide), cell, cell])[part]
         action = jnp.where(total > 0, start * CELLS + end, PASS)
         return jnp.full(2, action, jnp.int32)
+
+    @property
+    def role_names(self) -> tuple[str, ...]:
+        return text.ROLES
+
+    def roles(self, state: State) -> Array:
+        return jnp.arange(2) ^ state.attacker.astype(jnp.int32)
 
     def done(self, state: State) -> Array:
         return self._stormed(state) | self._cleared(state) | (state.turn >= self.turns)
@@ -403,7 +438,7 @@ class General:
     def symmetries(self) -> Symmetries:
         row, column = np.divmod(np.arange(CELLS), SIDE)
         across = row * SIDE + SIDE - 1 - column
-        general = np.isin(np.arange(CELLS), np.flatnonzero(np.asarray(unpack(jnp.asarray(GENERAL)))))
+        general = np.isin(np.arange(CELLS), GENERAL_CELLS)
         moved = np.where(general, np.arange(CELLS), across)[:, None] * CELLS + across[None]
         reflected = np.concatenate([moved.ravel(), np.arange(PASS, ACTIONS)])
         actions = np.stack([np.arange(ACTIONS), reflected])
