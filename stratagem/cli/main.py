@@ -25,6 +25,7 @@ COMMANDS = {
     "arena-host": "run bots of other people against each other or against ours",
     "serve": "networks and agents for other programs, in batches, over a socket",
     "verify": "play a replay through and check its result",
+    "replays": "import and export generals.io games; make data sets of them",
     "live": "have an agent play on a live game server",
     "bench": "how fast a game runs on this machine",
     "doctor": "what is installed, which devices, where files go, a self-test",
