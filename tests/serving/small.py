@@ -1,5 +1,7 @@
 """A network so small that its ladder compiles in a moment, and positions to ask about."""
 
+from functools import lru_cache
+
 import jax
 import numpy as np
 
@@ -12,8 +14,12 @@ TITLE = "corso:width=3,height=3"
 CHOICE = "global:channels=4,blocks=1"
 
 
+@lru_cache
 def network(seed, choice=CHOICE, game=GAME):
-    return jax.jit(lambda key: make_network(choice, game, key))(jax.random.key(seed))
+    """Cheaper than a fresh one: the same shapes, filled by NumPy."""
+    shapes = jax.eval_shape(lambda: make_network(choice, game, jax.random.key(0)))
+    rng = np.random.default_rng(seed)
+    return jax.tree.map(lambda leaf: rng.normal(0, 0.4, leaf.shape).astype(leaf.dtype), shapes)
 
 
 def save(path, seed, choice=CHOICE, game=GAME):
@@ -23,20 +29,25 @@ def save(path, seed, choice=CHOICE, game=GAME):
 def positions(count, seed=0):
     """(views, legals, states) of unfinished positions a few random moves into the game."""
     rng = np.random.default_rng(seed)
-    step, view = jax.jit(GAME.step), jax.jit(GAME.view)
+    step, view, legals = jax.jit(GAME.step), jax.jit(GAME.view), jax.jit(GAME.legal)
     rows = []
     while len(rows) < count:
         state = GAME.init(None)
         for _ in range(rng.integers(0, 5)):
-            moves = np.flatnonzero(np.asarray(GAME.legal(state)).any(axis=0))
+            moves = np.flatnonzero(np.asarray(legals(state)).any(axis=0))
             state = step(state, np.full(2, rng.choice(moves), np.int32), None)
-        legal = np.asarray(GAME.legal(state)).any(axis=0)
+        legal = np.asarray(legals(state)).any(axis=0)
         if legal.any():
             rows.append((np.asarray(view(state, 0)), legal, jax.tree.map(np.asarray, state)))
     return tuple(list(part) for part in zip(*rows, strict=True))
 
 
+@jax.jit
+def judge(network, views):
+    return jax.vmap(network)(views)[:2]
+
+
 def right_answers(seed, views, legals):
     """What the network of this seed says: (logits, values)."""
-    output = jax.jit(jax.vmap(network(seed)))(np.stack(views))
-    return np.where(np.stack(legals), output.logits, -np.inf), np.asarray(output.values)
+    logits, values = judge(network(seed), np.stack(views))
+    return np.where(np.stack(legals), logits, -np.inf), np.asarray(values)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import jax
@@ -62,8 +63,8 @@ def test_answers_are_the_networks_whoever_asks(service, asked):
         )
     for answers in (asyncio.run(together()), blocking):
         for index, answer in enumerate(answers):
-            np.testing.assert_allclose(answer.logits, logits[index], atol=1e-4)
-            np.testing.assert_allclose(answer.values, values[index], atol=1e-4)
+            np.testing.assert_allclose(answer.logits, logits[index], atol=1e-3)
+            np.testing.assert_allclose(answer.values, values[index], atol=1e-3)
             assert answer.policy.sum() == pytest.approx(1, abs=1e-5)
             assert not answer.policy[~legals[index]].any()
     told = json.loads(json.dumps(service.metrics()))["models"]["small"]
@@ -148,8 +149,8 @@ def test_weights_change_under_load_and_nothing_is_lost(tmp_path, asked):
             while not stop.is_set():
                 answer = await service.evaluate("hot", views[index], legals[index])
                 logits, values = right[(answer.version + 1) % 2]  # version 1 is seed 0, and so in turn
-                np.testing.assert_allclose(answer.logits, logits[index], atol=1e-4)
-                np.testing.assert_allclose(answer.values, values[index], atol=1e-4)
+                np.testing.assert_allclose(answer.logits, logits[index], atol=1e-3)
+                np.testing.assert_allclose(answer.values, values[index], atol=1e-3)
                 seen[answer.version] = seen.get(answer.version, 0) + 1
                 asked, index = asked + 1, (index + 1) % len(views)
             return asked
@@ -219,9 +220,9 @@ def test_a_changed_file_is_noticed(tmp_path, asked):
         save(tmp_path / "next", 1)
         os.replace(tmp_path / "next", file)
         while service.evaluate_now("watched", asked[0][0], asked[1][0]).version == 1:
-            pass
+            time.sleep(0.01)
         answer = service.evaluate_now("watched", asked[0][0], asked[1][0])
-    np.testing.assert_allclose(answer.values, right_answers(1, asked[0], asked[1])[1][0], atol=1e-4)
+    np.testing.assert_allclose(answer.values, right_answers(1, asked[0], asked[1])[1][0], atol=1e-3)
 
 
 @pytest.mark.parametrize("choice", ["random", "mm:depth=2,temperature=0.5"])

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from stratagem.games.corso import Corso
-from stratagem.networks import make_network
 from stratagem.networks.blocks import Conv
 from stratagem.serving.tiles import TileConv, cut, filtering, with_tiles
+from tests.serving.small import network
 
 
 @pytest.mark.parametrize("tile", [1, 2, 3, 4, 5])
@@ -34,11 +34,11 @@ def test_tiles_cover_a_side_and_are_small():
 
 def test_a_network_in_tiles_says_the_same():
     game = Corso(4, 3)
-    network = jax.jit(lambda key: make_network("global:channels=8,blocks=1", game, key))(jax.random.key(1))
-    tiled = with_tiles(network, 3, 4)
+    small = network(1, "global:channels=4,blocks=1", game)
+    tiled = with_tiles(small, 3, 4)
     parts = jax.tree.leaves(tiled, is_leaf=lambda part: isinstance(part, TileConv))
     assert sum(isinstance(part, TileConv) for part in parts) == 3
     views = np.random.default_rng(0).integers(0, 2, (4, 3, 4, 5)).astype(np.uint8)
-    one, other = jax.jit(lambda *both: [jax.vmap(net)(views)[:2] for net in both])(network, tiled)
+    one, other = jax.jit(lambda *both: [jax.vmap(net)(views)[:2] for net in both])(small, tiled)
     for plain, in_tiles in zip(one, other, strict=True):
-        np.testing.assert_allclose(plain, in_tiles, atol=1e-4)
+        np.testing.assert_allclose(plain, in_tiles, atol=1e-3)
