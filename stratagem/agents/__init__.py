@@ -79,6 +79,12 @@ AGENTS: Registry[Agent] = Registry(
             games=("generals",),
         ),
         Row(
+            "remote",
+            "stratagem.serving.remote:Remote",
+            "a network or agent of a running `stratagem serve`: socket=PATH,model=NAME",
+            games=("corso", "general", *DICE),
+        ),
+        Row(
             "policy",
             "stratagem.agents.policy:Policy",
             "a network trained by PPO self-play, with memory, without search",

@@ -222,6 +222,15 @@ class Client:
 
         return self._wait(gathered())
 
+    def evaluate_many(self, model: str, views: list[Any], legals: list[Any]) -> list[Evaluation]:
+        """As `act_many`, of a network."""
+
+        async def gathered() -> list[Evaluation]:
+            asked = zip(views, legals, strict=True)
+            return await asyncio.gather(*(self._client.evaluate(model, *one) for one in asked))
+
+        return self._wait(gathered())
+
     def reload(self, model: str) -> int:
         return self._wait(self._client.reload(model))
 
