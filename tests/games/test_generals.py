@@ -11,8 +11,9 @@ import pytest
 from stratagem.core.errors import BadOption
 from stratagem.games import COMPETITION
 from stratagem.games.generals import Generals, Pool, Pooled, lanes, make_pool, refresh, rules
-from stratagem.games.generals.board import CASTLE, DRAW, GENERAL, MOUNTAIN, army_of, clock_of, kind_of
+from stratagem.games.generals.board import CASTLE, DRAW, GENERAL, MOUNTAIN, PLAIN, army_of, clock_of, kind_of
 from tests.games import generals_reference as slow
+from tests.games.generals_maps import measure, walks
 
 SMALL = Generals(width=4, height=3, cap=200, castles_from=0, castles_to=0)
 
@@ -196,33 +197,35 @@ def competition():
 )
 def test_maps_are_connected_fair_and_as_wished(make):
     game = make()
-    states = jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(7), 40))
+    states = jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(7), 170))
+    found = measure(game, states)
+    assert found.connected.all()
+    assert found.fair(game).all()
     kinds = np.asarray(kind_of(states.cells)).reshape(-1, *game.shape)
     armies = np.asarray(jax.vmap(lambda one: army_of(one.cells, clock_of(one)))(states)).reshape(kinds.shape)
-    sizes = set()
-    for kind, army, generals in zip(kinds, armies, np.asarray(states.generals), strict=True):
-        first, second = (divmod(int(cell), game.width) for cell in generals)
-        distance = walking_distances(kind, first)
-        assert ((distance >= 0) == (kind != MOUNTAIN)).all()  # connected
-        assert distance[second] >= game.apart
-        open_rows, open_columns = (
-            np.flatnonzero((kind != MOUNTAIN).any(1)),
-            np.flatnonzero((kind != 1).any(0)),
-        )
-        sizes.add((open_rows[-1] + 1, open_columns[-1] + 1))
-        castles = (kind == CASTLE).sum()
-        assert castles == 0 if game.build else game.castles_from <= castles <= game.castles_to
-        assert (army[kind == CASTLE] >= 40).all()
-        assert (army[kind == CASTLE] <= 49).all()
-        assert (kind == GENERAL).sum() == 2
-        without_castles = [walking_distances(kind, start, castles_too=False) for start in (first, second)]
-        assert without_castles[0][second] >= 0
-        rooms = [((steps >= 0) & (steps <= game.apart // 2)).sum() for steps in without_castles]
-        assert min(rooms) >= 0.8 * max(rooms)
-        if not game.least:
-            share = (kind == MOUNTAIN).mean()
-            assert game.mountains_from - 1e-6 <= share <= game.mountains_to + 1e-6
-    assert (len(sizes) > 10) == bool(game.least)
+    castles = (kinds == CASTLE).sum(axis=(1, 2))
+    assert set(castles.tolist()) == ({0} if game.build else {9, 10, 11, 12})
+    assert ((armies[kinds == CASTLE] >= 40) & (armies[kinds == CASTLE] <= 49)).all()
+    assert ((kinds == GENERAL).sum(axis=(1, 2)) == 2).all()
+    if not game.least:
+        share = (kinds == MOUNTAIN).mean(axis=(1, 2))
+        assert (share >= game.mountains_from - 1e-6).all()
+        assert (share <= game.mountains_to + 1e-6).all()
+    ground = kinds != MOUNTAIN
+    last = [game.height - ground.any(2)[:, ::-1].argmax(1), game.width - ground.any(1)[:, ::-1].argmax(1)]
+    assert (len(set(zip(*last, strict=True))) > 10) == bool(game.least)
+
+
+def test_the_measure_of_maps_walks_as_a_plain_search_does():
+    rng = np.random.default_rng(1)
+    kinds = rng.choice([PLAIN, MOUNTAIN, CASTLE], (20, 7, 9), p=[0.6, 0.3, 0.1])
+    kinds[:, 3, 4] = GENERAL
+    starts = np.full(20, 3 * 9 + 4)
+    for castles_too in (True, False):
+        ground = (kinds != MOUNTAIN) & (castles_too | (kinds != CASTLE))
+        for steps, kind, start in zip(walks(ground, starts), kinds, starts, strict=True):
+            plain = walking_distances(kind, divmod(int(start), 9), castles_too)
+            np.testing.assert_array_equal(steps, plain)
 
 
 def test_maps_on_boards_too_small_for_the_wishes_still_come_out():
