@@ -49,9 +49,7 @@ def advantages_of(turn: Turn, discount: float, trace: float, cut_is_end: bool) -
     ended = turn.done & ~turn.cut | (turn.cut if cut_is_end else jnp.zeros_like(turn.cut))
     severed = turn.done & ~ended
 
-    def back(
-        carry: tuple[Array, ...], row: tuple[Array, ...]
-    ) -> tuple[tuple[Array, ...], tuple[Array, Array]]:
+    def back(carry: Any, row: Any) -> tuple[Any, tuple[Array, Array]]:
         advantage, value, gathered, open_end = carry
         now, reward, moved, ended, severed = row
         over = (ended | severed)[:, None]

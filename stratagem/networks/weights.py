@@ -9,6 +9,7 @@ import jax
 from stratagem.core.errors import DamagedFile, RulesetMismatch
 from stratagem.core.game import Game
 from stratagem.networks import full_choice, make_network
+from stratagem.networks.senses import Senses
 from stratagem.networks.tensors import read_facts, read_tree, write_tree
 
 
@@ -28,11 +29,47 @@ def save_weights(
 
 def load_weights(path: Path | str, game: Game) -> Any:
     """The network of a file, if it was trained for this game."""
-    facts = read_facts(path)
-    if facts.get("kind") != "weights":
-        raise DamagedFile(f"{path}: holds {facts.get('kind', 'something else')}, not weights")
+    facts = weight_facts(path)
     if game.spec.ruleset not in facts["rulesets"]:
         trained = ", ".join(facts["rulesets"].values())
         raise RulesetMismatch(f"{path} was trained for {trained}, not for {game.spec.title}")
     like = jax.eval_shape(lambda: make_network(facts["network"], game, jax.random.key(0)))
     return read_tree(path, like)
+
+
+def save_policy(path: Path | str, network: Any, choice: str, senses: Senses, summary: dict[str, Any]) -> None:
+    """Write a network that plays a game by feel, on boards of any size."""
+    spec = senses.spec
+    facts = {
+        "kind": "weights",
+        "policy": True,
+        "game": spec.name,
+        "version": spec.version,
+        "rulesets": {spec.ruleset: spec.title},
+        "network": full_choice(choice, senses.game),
+        "summary": summary,
+    }
+    write_tree(path, network, facts)
+
+
+def load_policy(path: Path | str, senses: Senses) -> Any:
+    """The network of a file, if it was trained for this game, whatever the size of its board."""
+    facts = weight_facts(path)
+    if not facts.get("policy"):
+        raise DamagedFile(f"{path}: holds a network for search, not a policy")
+    if (facts["game"], facts["version"]) != (senses.spec.name, senses.spec.version):
+        trained = ", ".join(facts["rulesets"].values())
+        raise RulesetMismatch(
+            f"{path} was trained for {trained} (rules {facts['version']}), not for {senses.spec.title} "
+            f"(rules {senses.spec.version})"
+        )
+    like = jax.eval_shape(lambda: make_network(facts["network"], senses, jax.random.key(0)))  # type: ignore[arg-type]
+    return read_tree(path, like)
+
+
+def weight_facts(path: Path | str) -> dict[str, Any]:
+    """The facts of a file, if it holds weights."""
+    facts = read_facts(path)
+    if facts.get("kind") != "weights":
+        raise DamagedFile(f"{path}: holds {facts.get('kind', 'something else')}, not weights")
+    return facts

@@ -21,7 +21,7 @@ from stratagem.learners.ppo_update import (
     filtered,
     samples_at,
 )
-from stratagem.networks.judgements import Judgement, bell, belief_loss, centres, masked, value_of
+from stratagem.networks.judgements import Judgement, belief_loss, bell, centres, masked, value_of
 from stratagem.networks.senses import PlainSenses
 from tests.tiny_games import KuhnPoker, TicTacToe
 

@@ -1,0 +1,85 @@
+"""A trained policy: plays what its network likes, from its own views and what it remembers of them.
+
+One network plays boards of all sizes, so a file is only asked to be of the same game: sizes, caps and maps may differ
+from those it was trained on, and how well it plays there is for the arena to say.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from stratagem.agents.senses import senses_for
+from stratagem.core.errors import BadOption, DamagedFile
+from stratagem.core.game import Game, View
+from stratagem.networks.judgements import masked
+from stratagem.networks.senses import Senses
+from stratagem.networks.tensors import read_facts
+from stratagem.networks.weights import load_policy
+
+SHIPPED = Path(__file__).parent.parent / "weights"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The network alone, with memory."""
+
+    game: Any
+    weights: str = ""
+    """A weight file; the shipped one for this game unless given."""
+    temperature: float = 1.0
+    """1 draws from the policy as it was trained, 0 plays the likeliest action."""
+    traceable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.temperature < 0:
+            raise BadOption(f"agent policy: temperature is 0 or more, not {self.temperature}")
+        policy_of(self.game, self.weights)
+
+    @cached_property
+    def senses(self) -> Senses:
+        return senses_for(self.game)
+
+    def memory(self) -> Any:
+        return self.senses.blank()
+
+    def act(self, memory: Any, view: View, legal: Array, key: Array) -> Array:
+        network = policy_of(self.game, self.weights)
+        record = self.senses.observe(memory, view)[1]
+        logits = masked(network(self.senses.features(record)).logits, legal)
+        if self.temperature == 0:
+            return jnp.argmax(logits).astype(jnp.int32)
+        return jax.random.categorical(key, logits / self.temperature).astype(jnp.int32)
+
+    def remember(self, memory: Any, view: View, action: Array) -> Any:
+        return self.senses.note(self.senses.observe(memory, view)[0], jnp.asarray(action))
+
+
+def policy_of(game: Game, weights: str) -> Any:
+    """The network that plays this game, from a file or as shipped."""
+    path = Path(weights) if weights else shipped_policy(game)
+    if not path.is_file():
+        raise DamagedFile(f"{path}: no such weight file")
+    return _loaded(str(path), path.stat().st_mtime_ns, game)
+
+
+@lru_cache(maxsize=8)
+def _loaded(path: str, changed: int, game: Game) -> Any:
+    """Arrays, never tracers: loading may be asked for in the middle of a trace."""
+    with jax.ensure_compile_time_eval():
+        return load_policy(path, senses_for(game))
+
+
+def shipped_policy(game: Game) -> Path:
+    """The weight file in the package that plays this game."""
+    for path in sorted(SHIPPED.glob("*.safetensors")):
+        facts = read_facts(path)
+        if facts.get("policy") and facts["game"] == game.spec.name:
+            return path
+    raise BadOption(
+        f"no shipped weights play {game.spec.name} by policy; give weights=FILE, or: stratagem train {game.spec.name}"
+    )

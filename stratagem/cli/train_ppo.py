@@ -1,0 +1,164 @@
+"""`stratagem train` for games with secrets: PPO self-play, its matches on the way, its weights and its report.
+
+from stratagem.cli.train_ppo import Training, train
+train(Training("generals", "gpu", minutes=25))
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from stratagem.agents import make_agent
+from stratagem.agents.senses import senses_for
+from stratagem.cli.output import log, out, print_json, progress_bar
+from stratagem.core.compile_cache import use_compile_cache
+from stratagem.core.errors import BadOption
+from stratagem.core.files import recover_lines
+from stratagem.core.game import Game
+from stratagem.core.registry import read_options, split_choice
+from stratagem.games import make_game
+from stratagem.learners.duel import ladder
+from stratagem.learners.ppo import PPO, PPOConfig
+from stratagem.learners.ppo_presets import Preset, ppo_preset
+from stratagem.learners.report import write_report
+from stratagem.learners.run import Run, run
+from stratagem.networks import full_choice, parameters
+from stratagem.networks.tensors import read_facts
+from stratagem.networks.weights import load_policy, save_policy
+
+RATED = {"generals": ("random", "expander", "hunter", "cascade")}
+
+
+@dataclass(frozen=True)
+class Training:
+    """What was asked for; see `stratagem train --help`."""
+
+    game: str
+    preset: str = "laptop"
+    set: tuple[str, ...] = ()
+    start: Path | None = None
+    out: Path | None = None
+    seed: int = 0
+    resume: bool = False
+    minutes: float = 0.0
+    rate: int = 20
+    json: bool = False
+
+
+def fits(game: Game) -> bool:
+    """Whether a game is learned by PPO: search cannot look through secrets or see simultaneous moves."""
+    return game.spec.information == "imperfect" or game.spec.dynamics == "simultaneous"
+
+
+def train(asked: Training) -> int:
+    """Learn until done or stopped, then rate and report."""
+    use_compile_cache()
+    preset = ppo_preset(asked.preset)
+    name, options = split_choice(asked.game)
+    title = asked.game if options else f"{name}:{preset.board}"
+    game = make_game(title)
+    config = configured(preset.config, asked.set)
+    folder = asked.out or Path("runs") / f"{game.spec.name}-{asked.preset}"
+    senses = senses_for(game)
+    learner = PPO(game, senses, config, first=first_weights(asked.start, senses, config))
+    log.print(
+        f"Training {game.spec.title}, preset {asked.preset}: {config.iterations} iterations of {config.steps} turns in "
+        f"{config.games} games side by side. The first minutes go into compiling."
+    )
+    described = {
+        **asdict(config),
+        "game": game.spec.title,
+        "start": asked.start.name if asked.start else None,
+    }
+    settings = Run(
+        folder, asked.seed, asked.resume, save_every=25, evaluate_every=preset.evaluate, minutes=asked.minutes
+    )
+    state, done = run(
+        learner,
+        settings,
+        described,
+        evaluate=climbing(game, senses, preset),
+        say=lambda line: log.print(line, highlight=False),
+    )
+    weights = folder / "weights.safetensors"
+    network = learner.network(state)
+    summary = {
+        "iterations": learner.iteration(state),
+        "turns": learner.iteration(state) * config.games * config.steps,
+        "preset": asked.preset,
+        "seed": asked.seed,
+        "parameters": parameters(network),
+    }
+    save_policy(weights, network, config.network, senses, summary)
+    rating = rated(asked, title, game, weights, folder) if done and asked.rate else None
+    report = reported(folder, game, config, summary, rating)
+    if asked.json:
+        told: dict[str, Any] = {"game": game.spec.title, "done": done, **summary}
+        told |= {"weights": str(weights), "report": str(report)}
+        print_json(told | ({"rating": rating.as_json()} if rating else {}))
+        return 0
+    if not done:
+        log.print(f"Stopped at iteration {summary['iterations']}; the same command with --resume goes on.")
+    out.print(f"Report: {report}")
+    out.print(
+        f"Watch it: stratagem match {title} policy:weights={weights} {RATED.get(name, ('random',))[-1]}"
+    )
+    return 0
+
+
+def configured(config: PPOConfig, changes: tuple[str, ...]) -> PPOConfig:
+    """A preset's settings with some changed."""
+    options = dict(part.partition("=")[::2] for part in changes)
+    return replace(config, **read_options("PPO", PPOConfig, options))
+
+
+def first_weights(start: Path | None, senses: Any, config: PPOConfig) -> Any:
+    """The weights to begin with, which may come from a smaller board; None for fresh ones."""
+    if start is None:
+        return None
+    found, wanted = read_facts(start).get("network"), full_choice(config.network, senses.game)
+    if found != wanted:
+        raise BadOption(f"{start} holds {found}, not {wanted}; begin with --set network={found}")
+    return load_policy(start, senses)
+
+
+def climbing(game: Game, senses: Any, preset: Preset) -> Any:
+    """The matches on the way."""
+    rivals: dict[str, Any] = {name: make_agent(name, game) for name in preset.rivals}
+    return ladder(game, senses, rivals, preset.games, heat=1.0)
+
+
+def rated(asked: Training, title: str, game: Game, weights: Path, folder: Path) -> Any:
+    """The standing after games of everyone against everyone."""
+    from stratagem.arena.report import standing
+    from stratagem.arena.report import write_report as write_rating
+    from stratagem.arena.tournament import Tournament, run_tournament
+    from stratagem.cli.tournament import print_table
+
+    entrants = (f"policy:weights={weights}", *RATED.get(game.spec.name, ("random",)))
+    tournament = Tournament(title, entrants, asked.rate, asked.seed)
+    results_log = folder / "rating" / "results.jsonl"
+    results_log.unlink(missing_ok=True)
+    with progress_bar("rating games") as update:
+        results = run_tournament(tournament, results_log, workers=1, progress=update)
+    outcome = standing(tournament, results, "random")
+    write_rating(outcome, folder / "rating")
+    if not asked.json:
+        print_table(outcome)
+    return outcome
+
+
+def reported(folder: Path, game: Game, config: PPOConfig, summary: Mapping[str, Any], rating: Any) -> Path:
+    """The report of the run so far."""
+    facts = {
+        "preset": summary["preset"],
+        "network": f"`{config.network}`, {summary['parameters']:,} numbers",
+        "iterations": summary["iterations"],
+        "turns": f"{summary['turns']:,}",
+        "seed": summary["seed"],
+        "ruleset": f"`{game.spec.ruleset}`",
+    }
+    told = "[rating/report.md](rating/report.md)" if rating else ""
+    rows = recover_lines(folder / "metrics.jsonl")
+    return write_report(folder, f"Training of {game.spec.title}", facts, rows, {}, told)

@@ -1,0 +1,113 @@
+"""Settings of PPO that were found to work, by what one has to spend, with the board that each is for."""
+
+from dataclasses import dataclass
+
+from stratagem.core.errors import UnknownName
+from stratagem.learners.ppo import PPOConfig
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A recipe, and what it is measured on."""
+
+    board: str
+    """Options of the game, unless the user gives some."""
+    config: PPOConfig
+    rivals: tuple[str, ...]
+    """Who it plays while it learns."""
+    games: int = 64
+    """Games against each of them."""
+    evaluate: int = 50
+    """Iterations between those matches."""
+
+
+PRESETS: dict[str, Preset] = {
+    # Seconds, besides compiling: that everything works.
+    "smoke": Preset(
+        board="width=6,height=6,cap=40,castles_from=0,castles_to=1,apart=3",
+        config=PPOConfig(
+            network="patch:depth=1,width=16,heads=2,feed=2,bins=16",
+            games=8,
+            steps=16,
+            stock=16,
+            restock=2,
+            minibatch=32,
+            rate_high=1e-3,
+            average=0.9,
+            iterations=4,
+        ),
+        rivals=("random",),
+        games=4,
+        evaluate=4,
+    ),
+    # About twenty minutes on two cores.
+    "laptop": Preset(
+        board="width=8,height=8,cap=200,castles_from=1,castles_to=3,apart=6",
+        config=PPOConfig(
+            network="patch:depth=2,width=64,heads=2,feed=2,margin=1",
+            games=64,
+            steps=64,
+            stock=256,
+            restock=16,
+            cut_is_draw=True,
+            shaping=1.0,
+            shaping_until=800,
+            normalise=True,
+            minibatch=256,
+            gradient=0.5,
+            rate=0.5,
+            rate_power=1.0,
+            rate_high=1e-3,
+            entropy=0.02,
+            average=0.995,
+            iterations=1200,
+        ),
+        rivals=("expander",),
+        games=48,
+        evaluate=150,
+    ),
+    # One H200 for 25 minutes, by --minutes 25: boards of 8 to 12, for strength and not for size.
+    "gpu": Preset(
+        board="width=12,height=12,least=8,cap=400,castles_from=2,castles_to=5,apart=8",
+        config=PPOConfig(
+            network="patch:depth=5,width=256,heads=8,feed=3,margin=1",
+            games=2048,
+            steps=128,
+            stock=8192,
+            restock=512,
+            cut_is_draw=True,
+            shaping=1.0,
+            shaping_until=200,
+            normalise=True,
+            minibatch=2048,
+            gradient=0.5,
+            rate=0.1,
+            rate_power=1.0,
+            rate_low=1e-5,
+            rate_high=3e-4,
+            entropy=0.02,
+            average=0.999,
+            precision="bfloat16",
+            iterations=4000,
+        ),
+        rivals=("expander", "hunter", "cascade"),
+        games=128,
+        evaluate=100,
+    ),
+    # The published recipe: a week of four H200s.
+    "paper": Preset(
+        board="width=24,height=24,least=18",
+        config=PPOConfig(stock=8192, restock=256, precision="bfloat16"),
+        rivals=("expander", "hunter", "cascade"),
+        games=128,
+        evaluate=200,
+    ),
+}
+PRESETS["quick"] = PRESETS["laptop"]  # what `stratagem train` does unless told otherwise
+
+
+def ppo_preset(name: str) -> Preset:
+    """The settings of this name."""
+    if name not in PRESETS:
+        raise UnknownName(f"PPO has no preset {name!r}; there is {', '.join(PRESETS)}")
+    return PRESETS[name]
