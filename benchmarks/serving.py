@@ -1,16 +1,23 @@
-"""The inference service under 256 clients, against the same server asked one by one.
+"""The inference service under 256 clients, against the same network asked one by one.
 
-    python benchmarks/serving.py [--seconds 8] [--clients 256] [--json]
+    python benchmarks/serving.py [--seconds 3] [--rounds 5] [--clients 256] [--json]
 
-Both sides are `stratagem serve` in a process of its own with the shipped Corso 5×5 network, asked over its Unix socket
-by the same client class, one connection a client, each client waiting for an answer before it asks again. "One by one"
-is a server that takes one question at a time (`--largest 1 --wait-ms 0`), asked by one client and by all of them; the
-faster of the two is the yardstick. "Batched" is the server as it stands. The positions are those of games that the
-network plays against itself (temperature 1), and of random games, in which hardly any position comes twice.
+Every question goes the same way: `stratagem serve` in a process of its own with the shipped Corso 5×5 network, asked
+over its Unix socket by the same client class, one connection a client, each client waiting for its answer before it
+asks again. Four settings take turns, round after round, and the medians count:
 
-Then, on the batched server under load: the weight file is replaced 20 times, and every question must be answered
-exactly once, by the old or the new network; and the server is killed, every client must hear of it within a second,
-and a new one must serve the same clients again.
+    one caller        a server that never waits and never batches (--largest 1 --wait-ms 0), one client
+    unbatched         the same server, all clients: what queueing without batching gives
+    one, same server  the batching server as it stands, one client: its wait for company included
+    batched           the batching server as it stands, all clients
+
+The positions are those of games that the network plays against itself (temperature 1) and of random games, in which
+hardly any position is asked twice at a time.
+
+Then, on a batching server under load: the weight file is replaced 20 times, and every question must be answered
+exactly once, by the network that its version names; a damaged file must change nothing; a server is killed, every
+client must hear of it within a second, and a new one must serve the same clients again; and clients of a queue that
+is too short must be told so, come back, and all be answered.
 """
 
 import argparse
@@ -31,7 +38,7 @@ import jax.numpy as jnp
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from machine import report
+from machine import measure, report
 
 from stratagem.agents.network import shipped
 from stratagem.core.compile_cache import use_compile_cache
@@ -39,6 +46,7 @@ from stratagem.games.corso import Corso
 from stratagem.networks.tensors import read_facts
 from stratagem.networks.weights import load_weights, save_weights
 from stratagem.serving import AsyncClient, Busy, ServerGone
+from stratagem.serving.models import forms_of
 
 GAME = Corso()
 MODEL = "corso"
@@ -104,6 +112,11 @@ class ServerProcess:
         )
         assert json.loads(self.process.stdout.readline())["ready"]
 
+    def cpu(self):
+        """Seconds of all cores that the server has used; does not depend on what else the machine does."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def kill(self):
         self.process.kill()
         self.process.wait()
@@ -117,8 +130,12 @@ class ServerProcess:
         return json.loads(told)["metrics"]["models"][MODEL]
 
 
-async def load(socket, positions, clients, seconds, until=None):
-    """Every client asks one position after the other: (questions a second, sorted seconds of each, facts)."""
+async def load(socket, positions, clients, seconds, until=None, others=()):
+    """Every client asks one position after the other: (questions a second, sorted seconds of each, facts).
+
+    `others` have the right answers of later versions of the model, which take turns.
+    """
+    right = [positions, *others]
     stop = asyncio.Event()
     spent, wrong, versions = [], 0, Counter()
 
@@ -131,8 +148,8 @@ async def load(socket, positions, clients, seconds, until=None):
                 answer = await line.evaluate(MODEL, positions.views[index], positions.legals[index])
                 spent.append(time.perf_counter() - began)
                 versions[answer.version] += 1
-                if len(spent) % 64 == 0 or clients == 1:  # a sample: checking all would slow the clients down
-                    wrong += not positions.right(index, answer)
+                if len(spent) % 16 == 0:  # a sample: checking all would slow the clients down
+                    wrong += not right[(answer.version - 1) % len(right)].right(index, answer)
                 index = (index + 1) % len(positions)
 
     tasks = [asyncio.ensure_future(client(number)) for number in range(clients)]
@@ -158,27 +175,58 @@ def figures(rate, times):
     }
 
 
-def throughput(folder, weights, sets, clients, seconds):
-    """One by one and batched, on the same positions."""
-    result = {}
-    for name, words in (("one_by_one", ["--largest", "1", "--wait-ms", "0"]), ("batched", [])):
-        server = ServerProcess(folder / f"{name}.sock", weights, *words)
+def throughput(folder, weights, sets, clients, seconds, rounds):
+    """The four settings in turn: {setting: medians}, with how often batching is better."""
+    plain = ServerProcess(folder / "plain.sock", weights, "--largest", "1", "--wait-ms", "0")
+    batching = ServerProcess(folder / "batching.sock", weights)
+    settings = {
+        "one caller": (plain, 1),
+        "unbatched": (plain, clients),
+        "one, same server": (batching, 1),
+        "batched": (batching, clients),
+    }
+    seen = {}
+    for _ in range(rounds):
         for kind, positions in sets.items():
-            for count in [1, clients] if name == "one_by_one" else [clients]:
+            for name, (server, count) in settings.items():
+                before = server.cpu()
                 rate, times, facts = asyncio.run(load(server.socket, positions, count, seconds))
                 assert not facts["wrong"], f"{facts['wrong']} wrong answers"
-                result[f"{name}, {kind}, {count} clients"] = figures(rate, times)
-        told = server.end()
-        result[f"{name}: server"] = {
-            key: told[key] for key in ("mean_batch", "batch_fill", "asked_alike", "batch_ms")
+                spent = {"server_cpu_ms": 1000 * (server.cpu() - before) / facts["asked"]}
+                seen.setdefault(kind, {}).setdefault(name, []).append(figures(rate, times) | spent)
+    told = batching.end()
+    assert told["busy"] == told["failed"] == told["late"] == 0
+    plain.end()
+    result = {}
+    for kind, by_name in seen.items():
+        medians = {
+            name: {key: round(float(np.median([row[key] for row in rows])), 3) for key in rows[0]}
+            for name, rows in by_name.items()
         }
-        assert told["busy"] == told["failed"] == told["late"] == 0
-    for kind in sets:
-        alone = max(result[f"one_by_one, {kind}, {count} clients"]["per_second"] for count in (1, clients))
-        result[f"ratio, {kind}"] = round(
-            result[f"batched, {kind}, {clients} clients"]["per_second"] / alone, 2
-        )
+        rates = {name: np.array([row["per_second"] for row in rows]) for name, rows in by_name.items()}
+        gains = {
+            f"batched / {name}": [
+                round(float(f(rates["batched"] / rates[name])), 2) for f in (np.median, np.min, np.max)
+            ]
+            for name in settings
+            if name != "batched"
+        }
+        result[f"positions of {kind}"] = medians | {"median, lowest and highest gain": gains}
+    counted = ("mean_batch", "batch_fill", "asked_alike", "batch_ms")
+    result["batching server"] = {key: told[key] for key in counted}
     return result
+
+
+def computed(forms, positions):
+    """Without any service: positions a second of the compiled network, by batch size, plain and in tiles."""
+    program = jax.jit(lambda network, views: jax.vmap(network)(views)[:2])
+    rates = {}
+    for size in (1, 4, 16, 64, 256):
+        views = positions.views[:size]
+        for name, network in zip(("plain", "tiles"), forms, strict=True):
+            seconds = measure(lambda: jax.block_until_ready(program(network, views)), least=0.5)  # noqa: B023
+            rates[f"{name}, batch of {size}"] = round(size / seconds["median"], 1)
+    return rates
 
 
 def reloads(folder, weights, network, positions, clients, times=20):
@@ -187,7 +235,9 @@ def reloads(folder, weights, network, positions, clients, times=20):
     file = folder / "reloaded.safetensors"
     shutil.copy(weights, file)
     server = ServerProcess(folder / "reload.sock", file, "--watch-s", "0.05")
-    other = jax.tree.map(lambda leaf: leaf * 1.01, network)
+    other = jax.tree.map(lambda leaf: leaf * 1.1, network)
+    changed = Positions(positions.views, positions.legals, other)
+    assert not np.allclose(changed.values, positions.values, atol=1e-2)
     seen = []
 
     async def replace():
@@ -204,9 +254,10 @@ def reloads(folder, weights, network, positions, clients, times=20):
                 await asyncio.sleep(0.02)
             assert now["reloads"] == times, "a damaged file was taken"
 
-    rate, spent, facts = asyncio.run(load(server.socket, positions, clients, 0, replace))
+    rate, spent, facts = asyncio.run(load(server.socket, positions, clients, 0, replace, [changed]))
     told = server.end()
     lost = facts["asked"] - told["answered"]
+    assert not facts["wrong"], f"{facts['wrong']} answers of neither network"
     assert lost == 0, f"{facts['asked']} answers came, {told['answered']} were sent"
     assert told["failed"] == told["late"] == told["cancelled"] == told["busy"] == 0
     return {
@@ -295,7 +346,8 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each measurement")
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=256)
     parser.add_argument(
         "--json", action="store_true", help="one JSON line and nothing else (it is always printed)"
@@ -304,13 +356,17 @@ def main():
     use_compile_cache()
     weights = shipped(GAME)
     network = load_weights(weights, GAME)
+    forms = forms_of(network, jax.ShapeDtypeStruct((GAME.height, GAME.width, 5), np.uint8))
     sets = {
         "games": Positions(*played_positions(network, options.clients, 0, 1.0), network),
         "random": Positions(*played_positions(network, options.clients, 1, 0.0), network),
     }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        result = {"throughput": throughput(folder, weights, sets, options.clients, options.seconds)}
+        result = {"load_average_before": os.getloadavg()[0], "computed": computed(forms, sets["games"])}
+        result["throughput"] = throughput(
+            folder, weights, sets, options.clients, options.seconds, options.rounds
+        )
         result["reloads"] = reloads(folder, weights, network, sets["games"], options.clients)
         result["killed"] = killed(folder, weights, sets["games"], options.clients)
         result["busy"] = refused(folder, weights, sets["games"], options.clients)

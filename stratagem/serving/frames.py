@@ -37,6 +37,7 @@ TYPES = {
         "float16", "float32", "float64",
     )
 }  # fmt: skip
+NAMES = {kind: name for name, kind in TYPES.items()}
 
 
 class BadFrame(BadRequest):
@@ -62,9 +63,13 @@ def write_frame(header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> by
     """The bytes of one message."""
     body = b""
     if arrays:
-        plain = [np.asarray(array) for array in arrays]
-        header = {**header, "arrays": [[array.dtype.name, list(array.shape)] for array in plain]}
-        body = b"".join(array.astype(TYPES[array.dtype.name], copy=False).tobytes() for array in plain)
+        listed, parts = [], []
+        for array in arrays:
+            if array.dtype not in NAMES:
+                raise BadRequest(f"arrays of {array.dtype} cannot be sent; there is {', '.join(TYPES)}", "arrays")
+            listed.append([NAMES[array.dtype], array.shape])
+            parts.append(array.tobytes())
+        header, body = {**header, "arrays": listed}, b"".join(parts)
     head = json.dumps(header, separators=(",", ":")).encode()
     if len(head) > LARGEST_HEADER or len(body) > LARGEST_BODY:
         raise BadRequest(f"a message of {len(head)} and {len(body)} bytes is too large", "length")

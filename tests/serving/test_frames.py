@@ -152,3 +152,6 @@ def test_a_stream_without_borders_is_broken(prefix, field):
 def test_a_message_that_no_reader_would_take_is_not_written():
     with pytest.raises(BadRequest, match="too large"):
         write_frame({"id": 1, "text": "x" * LARGEST_HEADER})
+    for strange in (np.array(["text"]), np.array([1j]), np.array([1, 2], ">i4")):
+        with pytest.raises(BadRequest, match="cannot be sent"):
+            write_frame({"id": 1}, [strange])
