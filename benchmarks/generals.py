@@ -1,4 +1,4 @@
-"""How fast Generals runs: `python benchmarks/generals.py --json [--variants] [--only NAME]`.
+"""How fast Generals runs: `python benchmarks/generals.py --json [--variants] [--only NAME] [--seconds N]`.
 
 Prints one JSON line a target: stepping alone (uniformly random action indices; four words of each board are read
 and written every turn, whatever the actions), full play (both seats' views and legal masks written to memory, and
@@ -30,6 +30,31 @@ from stratagem.games.generals.board import kind_of, owner_of  # noqa: E402
 GOALS = {
     "cpu": {"step": 3e6, "play": 2e5},
     "gpu": {"step": 1e9, "play": 1e8, "maps": 10_000 / 2},
+}
+
+# games, turns, what is kept of the observations, how masks are written, turns unrolled; the best guesses first.
+PLAY_VARIANTS = {
+    "gpu": [
+        (16_384, 64, "in place", "bytes", 4),
+        (16_384, 64, "in place", "bool", 4),
+        (65_536, 64, "in place", "words", 4),
+        (65_536, 64, "in place", "bytes", 4),
+        (65_536, 64, "in place", "bool", 4),
+        (16_384, 64, "in place", "words", 8),
+        (16_384, 64, "in place", "bytes", 8),
+        (16_384, 64, "in place", "bool", 8),
+        (16_384, 64, "in place", "words", 1),
+        (16_384, 64, "in place", "bool", 1),
+        (32_768, 64, "in place", "words", 1),
+        (8_192, 64, "in place", "words", 1),
+        (16_384, 32, "stacked", "words", 1),
+    ],
+    "cpu": [
+        (256, 100, "in place", "bytes", 1),
+        (256, 100, "in place", "bool", 1),
+        (256, 100, "in place", "words", 4),
+        (64, 100, "in place", "words", 1),
+    ],
 }
 
 
@@ -73,12 +98,12 @@ def step_rate(game, games, turns, layout="last", unroll=1):
     return rates
 
 
-def play_rate(game, games, turns, keep="in place", words=False, unroll=1):
+def play_rate(game, games, turns, keep="in place", masks="words", unroll=4):
     state = lanes.from_states(starts(game, games))
     begin = jax.jit(lambda state: lanes.survey(game, state, lanes.explore(game, state)))(state)
     play = lanes.random_play_in_place if keep == "in place" else lanes.random_play
     run = jax.jit(
-        partial(play, game, turns=turns, words=words, unroll=unroll),
+        partial(play, game, turns=turns, masks=masks, unroll=unroll),
         donate_argnames=("lanes",) if keep == "in place" else (),
     )
 
@@ -210,22 +235,12 @@ def main():
         attempt("step", step_rate, endless, *((262_144, 128) if gpu else (64, 2000)), layout="last", unroll=1)
     if wanted("play"):
         usual = (16_384, 64) if gpu else (256, 100)
-        attempt("play", play_rate, game, *usual, keep="in place", words=True, unroll=1)
+        attempt("play", play_rate, game, *usual, keep="in place", masks="words", unroll=4 if gpu else 1)
     if wanted("maps"):
         attempt("maps", map_rate)
     if arguments.variants and wanted("play"):
-        for games, turns, keep, words in (
-            [
-                (16_384, 64, "in place", False),
-                (32_768, 64, "in place", True),
-                (8_192, 64, "in place", True),
-                (16_384, 32, "stacked", True),
-                (65_536, 64, "in place", True),
-            ]
-            if gpu
-            else [(256, 100, "in place", False), (64, 100, "in place", True)]
-        ):
-            attempt("play", play_rate, game, games, turns, keep=keep, words=words, unroll=1)
+        for games, turns, keep, masks, unroll in PLAY_VARIANTS["gpu" if gpu else "cpu"]:
+            attempt("play", play_rate, game, games, turns, keep=keep, masks=masks, unroll=unroll)
     if arguments.variants and wanted("step"):
         for games, layout, unroll in (
             [(1_048_576, "last", 1), (65_536, "last", 1), (262_144, "first", 1), (262_144, "last", 4)]

@@ -306,11 +306,13 @@ def busy_cells(state):
     return cells
 
 
-def test_masks_as_words_are_the_same_bytes(played):
+def test_masks_are_the_same_bytes_however_they_are_written(played):
     game, _, begin, _ = played
-    plain = np.asarray(lanes.observe(game, begin).legal)
-    words = np.asarray(lanes.observe(game, begin, words=True).legal)
-    assert np.array_equal(words.view(np.uint8).astype(bool), plain)
+    plain, octets, words = (
+        np.asarray(lanes.observe(game, begin, masks).legal) for masks in ("bool", "bytes", "words")
+    )
+    assert np.array_equal(words.view(np.uint8), plain.view(np.uint8))
+    assert np.array_equal(octets, plain.view(np.uint8))
 
 
 def test_play_in_place_ends_where_play_on_record_ends(played):

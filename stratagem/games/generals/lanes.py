@@ -7,7 +7,7 @@ spread views and masks from the bits (written once, never read back), draw actio
 Finished games stay as they are until `restart`.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +35,8 @@ from stratagem.games.generals.board import (
 from stratagem.games.generals.game import Generals
 from stratagem.games.generals.rules import View
 
+Masks = Literal["bool", "bytes", "words"]  # how legal masks are written; the bytes in memory are the same
+
 
 class Terrain(NamedTuple):
     """What never changes in a game."""
@@ -57,7 +59,7 @@ class Observation(NamedTuple):
     """What both seats see and may do."""
 
     views: tuple[View, View]  # [H, W, B]
-    legal: Array  # bool[P, H, W, 9, B], or uint32[P, H, W, 9, B / 4]: four games a word, a byte each
+    legal: Array  # bool[P, H, W, 9, B], uint8 likewise, or uint32[P, H, W, 9, B / 4]: four games a word
 
 
 def from_states(states: State) -> State:
@@ -89,15 +91,15 @@ def survey(game: Generals, state: State, terrain: Terrain) -> Lanes:
     return Lanes(state, terrain, able, owned, rules.choices(state, terrain.exits, game.shape))
 
 
-def observe(game: Generals, lanes: Lanes, words: bool = False) -> Observation:
+def observe(game: Generals, lanes: Lanes, masks: Masks = "bool") -> Observation:
     """Both views and the legal masks."""
 
     def view(seat: int) -> View:
         visible = cells_of_bits(and_around(lanes.owned[seat]), game.width)
         return rules.view_of(lanes.state, visible, jnp.int32(seat), game.shape, game.army_type)
 
-    legal = spread_words(lanes.chosen) if words else rules.spread_actions(lanes.chosen)
-    return Observation((view(0), view(1)), legal)
+    spread = {"bool": rules.spread_actions, "bytes": spread_bytes, "words": spread_words}[masks]
+    return Observation((view(0), view(1)), spread(lanes.chosen))
 
 
 def spread_words(chosen: Array) -> Array:
@@ -108,6 +110,12 @@ def spread_words(chosen: Array) -> Array:
     fours = lax.bitcast_convert_type(chosen.reshape(*chosen.shape[:-1], -1, 4), jnp.uint32)
     places = np.array([0, 1, 2, 3, 0, 1, 2, 3, 4], np.uint32).reshape(1, 1, 1, 9, 1)
     return (fours[:, :, :, None] >> places) & 0x01010101
+
+
+def spread_bytes(chosen: Array) -> Array:
+    """uint8[P, H, W, 9, B]: the legal masks in bytes of 0 or 1, made four at a time."""
+    fours = lax.bitcast_convert_type(spread_words(chosen), jnp.uint8)
+    return fours.reshape(*fours.shape[:-2], -1)
 
 
 def draw(game: Generals, lanes: Lanes, key: Array) -> Array:
@@ -125,26 +133,26 @@ def restart(state: State, fresh: State) -> State:
 
 
 def random_play(
-    game: Generals, lanes: Lanes, key: Array, turns: int, words: bool = False, unroll: int = 1
+    game: Generals, lanes: Lanes, key: Array, turns: int, masks: Masks = "bool", unroll: int = 1
 ) -> tuple[Lanes, tuple[Observation, Array]]:
     """So many turns of random legal play: where it stands, and what was seen and done, [T, …, B]."""
 
     def turn(lanes: Lanes, key: Array) -> tuple[Lanes, Any]:
-        seen, actions = observe(game, lanes, words), draw(game, lanes, key)
+        seen, actions = observe(game, lanes, masks), draw(game, lanes, key)
         return survey(game, step(game, lanes.state, actions), lanes.terrain), (seen, actions)
 
     return lax.scan(turn, lanes, jax.random.split(key, turns), unroll=unroll)
 
 
 def random_play_in_place(
-    game: Generals, lanes: Lanes, key: Array, turns: int, words: bool = False, unroll: int = 1
+    game: Generals, lanes: Lanes, key: Array, turns: int, masks: Masks = "bool", unroll: int = 1
 ) -> tuple[Lanes, Observation]:
     """The same, but every turn's observation is written over the last one's: where it stands, and the last."""
 
     def turn(carry: tuple[Lanes, Observation], key: Array) -> tuple[tuple[Lanes, Observation], None]:
         lanes, _ = carry
-        seen, actions = observe(game, lanes, words), draw(game, lanes, key)
+        seen, actions = observe(game, lanes, masks), draw(game, lanes, key)
         return (survey(game, step(game, lanes.state, actions), lanes.terrain), seen), None
 
-    start = (lanes, observe(game, lanes, words))
+    start = (lanes, observe(game, lanes, masks))
     return lax.scan(turn, start, jax.random.split(key, turns), unroll=unroll)[0]
