@@ -15,7 +15,7 @@ from rich.table import Table
 from stratagem.cli.output import PLAIN_EVERY, log, print_json
 from stratagem.core.compile_cache import use_compile_cache
 from stratagem.core.errors import BadOption
-from stratagem.serving.server import Server
+from stratagem.serving.server import Server, make_room
 from stratagem.serving.service import Service, Settings
 
 SHOWN_EVERY = 0.5  # seconds
@@ -43,6 +43,8 @@ class Command(Settings):
         if self.socket is None and self.port is None:
             raise BadOption("serve needs --socket PATH or --port PORT")
         models, agents = [read_model(text) for text in self.model], [read_agent(text) for text in self.agent]
+        if self.socket is not None:
+            make_room(self.socket)  # before anything is compiled
         use_compile_cache()
         settings = Settings(**{one.name: getattr(self, one.name) for one in fields(Settings)})
         with Service(settings) as service:
@@ -147,7 +149,12 @@ def tell_errors(content: dict[str, Any], told: dict[str, Any]) -> None:
 
 
 def rows(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    return [*content["models"].items(), *content["agents"].items()]
+    """(name, what was counted) of everything that is served."""
+    agents = []
+    for name, row in content["agents"].items():
+        game, agent, *model = name.split("|")
+        agents.append((f"{agent} {' '.join(model)}({game.partition(':')[0]})", row))
+    return [*content["models"].items(), *agents]
 
 
 def line(row: dict[str, Any]) -> str:
@@ -160,26 +167,22 @@ def line(row: dict[str, Any]) -> str:
 
 
 def status(content: dict[str, Any]) -> Table:
-    """Every lane, a line each."""
+    """Everything that is served, a line each."""
     table = Table(box=None, pad_edge=False)
-    for title in (
-        "served",
-        "version",
-        "answered",
-        "waiting",
-        "busy",
-        "late",
-        "failed",
-        "batch",
-        "p50 ms",
-        "p99 ms",
-    ):
-        table.add_column(title, justify="left" if title == "served" else "right")
+    table.add_column("served", min_width=16, overflow="ellipsis", no_wrap=True)
+    for title in ("version", "answers", "waiting", "busy", "failed", "batch", "p50 ms", "p99 ms"):
+        table.add_column(title, justify="right", no_wrap=True)
     for name, row in rows(content):
         latency = row["latency"]
         cells = [
-            row.get("version", ""), row["answered"], row["queue_depth"], row["busy"], row["late"], row["failed"],
-            row["mean_batch"] or "", latency["p50_ms"] or "", latency["p99_ms"] or "",
-        ]  # fmt: skip
+            row.get("version", ""),
+            row["answered"],
+            row["queue_depth"],
+            row["busy"],
+            row["failed"] + row["late"],
+            row["mean_batch"] or "",
+            latency["p50_ms"] or "",
+            latency["p99_ms"] or "",
+        ]
         table.add_row(name, *map(str, cells))
     return table
