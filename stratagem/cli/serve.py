@@ -153,7 +153,7 @@ def rows(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     agents = []
     for name, row in content["agents"].items():
         game, agent, *model = name.split("|")
-        agents.append((f"{agent} {' '.join(model)}({game.partition(':')[0]})", row))
+        agents.append((" ".join([agent, *model, f"({game.partition(':')[0]})"]), row))
     return [*content["models"].items(), *agents]
 
 
@@ -168,9 +168,9 @@ def line(row: dict[str, Any]) -> str:
 
 def status(content: dict[str, Any]) -> Table:
     """Everything that is served, a line each."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("served", min_width=16, overflow="ellipsis", no_wrap=True)
-    for title in ("version", "answers", "waiting", "busy", "failed", "batch", "p50 ms", "p99 ms"):
+    table = Table(box=None, pad_edge=False, expand=True)
+    table.add_column("served", ratio=1, overflow="ellipsis", no_wrap=True)
+    for title in ("version", "answered", "waits", "busy", "failed", "batch", "p50 ms", "p99 ms"):
         table.add_column(title, justify="right", no_wrap=True)
     for name, row in rows(content):
         latency = row["latency"]

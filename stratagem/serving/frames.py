@@ -66,7 +66,9 @@ def write_frame(header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> by
         listed, parts = [], []
         for array in arrays:
             if array.dtype not in NAMES:
-                raise BadRequest(f"arrays of {array.dtype} cannot be sent; there is {', '.join(TYPES)}", "arrays")
+                raise BadRequest(
+                    f"arrays of {array.dtype} cannot be sent; there is {', '.join(TYPES)}", "arrays"
+                )
             listed.append([NAMES[array.dtype], array.shape])
             parts.append(array.tobytes())
         header, body = {**header, "arrays": listed}, b"".join(parts)

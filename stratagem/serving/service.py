@@ -23,6 +23,7 @@ from stratagem.serving.waiting import answer_of, awaited
 from stratagem.serving.workers import Workers
 
 SWEEP_S = 0.02  # how often deadlines are looked at
+MOST_AGENTS = 64  # each keeps its programs and a thread
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,10 @@ class Service:
         place = self._place(choice, game, model)
         if place in self._agents:
             return
+        if len(self._agents) >= MOST_AGENTS:
+            raise BadRequest(
+                f"{MOST_AGENTS} agents are served already; restart the service for others", "agent"
+            )
         runner = self._serve(place)
         agent_is_host = runner.choose is not None
         lane = self._lane(
@@ -188,8 +193,8 @@ class Service:
         try:
             new = load_model(name, old.path, old.game, old.ladder.sizes, old)
             agents = {place: self._serve(place) for place in list(self._agents) if place[2] == name}
-        except (StratagemError, OSError) as error:
-            self._errors[name] = str(error)
+        except Exception as error:  # whatever it is, the old model goes on
+            self._errors[name] = str(error) or type(error).__name__
             raise
         lane.runner = new
         for place, runner in agents.items():

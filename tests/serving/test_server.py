@@ -16,6 +16,7 @@ import pytest
 
 from stratagem.agents import make_agent
 from stratagem.arena.match import play_games
+from stratagem.cli.main import main
 from stratagem.core.errors import BadOption
 from stratagem.serving import AsyncClient, BadRequest, Client, Late, Server, ServerGone, Service, Settings
 from stratagem.serving.frames import PREFIX, FrameReader, write_frame
@@ -346,3 +347,26 @@ def test_a_remote_agent_says_what_it_needs(folder):
         make_agent("remote:model=small", GAME)
     with pytest.raises(BadOption, match="either model= or agent="):
         make_agent(f"remote:socket={folder / 'nobody.sock'}", GAME)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "serve needs --socket PATH or --port PORT"),
+        (["--socket", "SOCKET", "--model", "small"], "give NAME=FILE"),
+        (["--socket", "SOCKET", "--agent", "corso"], "give GAME/AGENT"),
+        (["--socket", "FILE", "--model", "small=FILE"], "is not a socket"),
+        (["--socket", "SOCKET", "--model", "small=FILE@corso"], "was trained for"),
+        (["--socket", "SOCKET", "--largest", "0"], "largest is 1 or more"),
+    ],
+)
+def test_serve_refuses_bad_words_in_one_line(folder, capsys, words, complaint):
+    places = {"SOCKET": folder / "new.sock", "FILE": folder / "small.safetensors"}
+    filled = [
+        word.replace("SOCKET", str(places["SOCKET"])).replace("FILE", str(places["FILE"])) for word in words
+    ]
+    assert main(["serve", *filled]) == 2
+    told = capsys.readouterr().err
+    assert complaint in told
+    assert len(told.strip().splitlines()) == 1
+    assert not (folder / "new.sock").exists()

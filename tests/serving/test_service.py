@@ -15,7 +15,7 @@ from stratagem.agents import make_agent
 from stratagem.arena.session import decide
 from stratagem.core.errors import BadOption, DamagedFile, RulesetMismatch
 from stratagem.games.corso import Corso
-from stratagem.serving import BadRequest, Busy, Service, Settings, Turn
+from stratagem.serving import BadRequest, Busy, Failed, Service, Settings, Turn
 from stratagem.serving.ladder import rungs
 from tests.serving.small import CHOICE, GAME, TITLE, network, positions, right_answers, save
 
@@ -235,6 +235,17 @@ def test_served_agents_play_as_they_do_in_a_match(service, asked, choice):
         turn = Turn(state if index % 2 else GAME.write(jax.tree.map(np.asarray, state)), seed=5, turn=index)
         assert service.act_now(choice, TITLE, turn) == expected
     assert f"{GAME.spec.title}|{choice}" in service.metrics()["agents"]
+
+
+def test_a_worker_that_dies_fails_its_question_and_is_replaced(service, asked):
+    choice, turn = "mm:depth=2,temperature=0.5", Turn(asked[2][0], seed=1)
+    expected = service.act_now(choice, TITLE, turn)
+    for process in service._workers._pool._processes.values():
+        process.kill()
+        process.join()
+    with pytest.raises(Failed, match="died; ask again"):
+        service.act_now(choice, TITLE, turn)
+    assert service.act_now(choice, TITLE, turn) == expected
 
 
 def test_agents_with_served_weights_change_with_them(tmp_path, asked):
