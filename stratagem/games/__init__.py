@@ -83,6 +83,11 @@ GAMES: Registry[Game] = Registry(
                 "competition": COMPETITION,
             },
         ),
+        Row(
+            name="hispania",
+            where="stratagem.games.hispania.rules:Hispania",
+            summary="nations rise and fall in Iberia: growth, marches, battles, two to four players",
+        ),
     ],
 )
 

@@ -620,7 +620,8 @@ class Reference:
             if len(self.all_at(region, nation)) < self.rules["max_stack"]
         ]
         if free:
-            piece["region"] = min(free, key=lambda region: (far.get(region, 999), region))
+            to = min(free, key=lambda region: (far.get(region, 999), region))
+            piece.update(region=to, entry=None, border=None)
         else:
             self.pieces = [one for one in self.pieces if one is not piece]
 

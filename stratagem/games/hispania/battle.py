@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from stratagem.games.hispania.arrays import at, lookup, put
 from stratagem.games.hispania.scenario import LAND, SLOTS
 from stratagem.games.hispania.stacks import (
     AGES,
@@ -13,11 +14,10 @@ from stratagem.games.hispania.stacks import (
     counts_of,
     hold,
     others_of,
-    put,
-    put_row,
     room_of,
     row_of,
     slots_of,
+    standing,
 )
 from stratagem.games.hispania.state import State
 from stratagem.games.hispania.tables import Tables
@@ -36,7 +36,7 @@ class Sides(NamedTuple):
 
 def sides_of(tables: Tables, state: State) -> Sides:
     attacker = row_of(tables, state, state.nation)
-    defender = row_of(tables, state, state.holder[state.battle])
+    defender = row_of(tables, state, at(state.holder, state.battle))
     here = state.battle >= 0
     return Sides(
         attacker=attacker,
@@ -59,12 +59,10 @@ def hit_levels(tables: Tables, state: State) -> tuple[Array, Array, Array, Array
     battle = state.battle
     helped = jnp.where(leaders_in(sides.attacker, battle).any(), rules.leader_die_bonus, 0)
     inspired = jnp.where(leaders_in(sides.defender, battle).any(), rules.leader_die_bonus, 0)
-    walls = jnp.asarray(tables.of_building("defence"))[state.building[battle]]
-    slope = jnp.asarray(tables.of_terrain("defence"))[battle]
+    walls = lookup(tables.of_building("defence"), at(state.building, battle))
+    slope = at(tables.of_terrain("defence"), battle)
     wet = (state.combat == 1) & (state.entry >= 0) & (state.crossed != LAND)
     change = helped - slope - walls - jnp.where(wet, rules.crossing_penalty, 0)
-    attack = jnp.asarray(tables.of_unit("attack"))[sides.attacker.kind]
-    defence = jnp.asarray(tables.of_unit("defence"))[sides.defender.kind]
 
     def levels(change: Array, strength: Array, fights: Array) -> Array:
         value = FACES + change[:, None]
@@ -79,8 +77,8 @@ def hit_levels(tables: Tables, state: State) -> tuple[Array, Array, Array, Array
 
     calm = jnp.full_like(change, inspired)
     return (
-        levels(change, attack, sides.attacking),
-        levels(calm, defence, sides.defending),
+        levels(change, sides.attacker.attack, sides.attacking),
+        levels(calm, sides.defender.defence, sides.defending),
         die(sides.attacker),
         die(sides.defender),
     )
@@ -91,10 +89,12 @@ def outcome_of(tables: Tables, state: State, dice: Array) -> Array:
     attack, defence, attack_die, defence_die = hit_levels(tables, state)
 
     def index(levels: Array, die: Array, faces: Array) -> Array:
-        thrown = (FACES == faces[die][:, None])  # bool[S, 6]
-        level = jnp.where(thrown, levels, 0).sum(axis=1)
-        counts = [(level == number + 1).sum(dtype=jnp.int32) for number in range(len(tables.levels))]
-        return jnp.asarray(tables.hits_index)[tuple(jnp.minimum(count, SLOTS) for count in counts)]
+        face = jnp.where(die[:, None] == np.arange(SLOTS), faces, 0).sum(axis=1, dtype=jnp.int32)
+        level = jnp.where(face[:, None] == FACES, levels, 0).sum(axis=1)
+        counts = jnp.stack(
+            [(level == number + 1).sum(dtype=jnp.int32) for number in range(len(tables.levels))]
+        )
+        return jnp.argmax((tables.hits == counts).all(axis=1)).astype(jnp.int32)
 
     return index(attack, attack_die, dice[0]) * len(tables.hits) + index(defence, defence_die, dice[1])
 
@@ -129,18 +129,15 @@ def outcome_chances(tables: Tables, state: State) -> Array:
 
 def losses(tables: Tables, row: Row, targets: Array, hits: Array) -> Array:
     """int32[S]: the hit points left after these hits, int32[L] by level, from the lowest to the highest."""
-    full = jnp.asarray(tables.of_unit("hp"))[row.kind]
-    price = jnp.asarray(tables.of_unit("price"))[row.kind]
-    toughness = jnp.asarray(tables.of_unit("min_die"))[row.kind]
-    order = (price * 16 + row.kind) * AGES + row.age
+    order = (row.price * 16 + row.kind) * AGES + row.age
     last = (1 << 31) - 1
     through = jnp.cumsum(hits)
     hp = row.hp
     for number in range(SLOTS):
         level = (number >= through).sum(dtype=jnp.int32)  # the level of this hit; none left if it is too high
-        value = jnp.asarray(np.append(tables.levels, 0))[level]
-        eligible = targets & (hp > 0) & (toughness <= value)
-        key = jnp.where(eligible, order + jnp.where(hp == full, 1 << 28, 0), last)
+        value = lookup(tables.levels, level)
+        eligible = targets & (hp > 0) & (row.min_die <= value)
+        key = jnp.where(eligible, order + jnp.where(hp == row.full, 1 << 28, 0), last)
         hp = hp - (eligible & (key == key.min()))
     return hp
 
@@ -150,9 +147,8 @@ def fight(tables: Tables, state: State, outcome: Array) -> State:
     sides = sides_of(tables, state)
     rules, battle = tables.scenario.rules, state.battle
     wide = len(tables.hits)
-    hits = jnp.asarray(tables.hits)
-    defender_hp = losses(tables, sides.defender, sides.defending, hits[outcome // wide])
-    attacker_hp = losses(tables, sides.attacker, sides.attacking, hits[outcome % wide])
+    defender_hp = losses(tables, sides.defender, sides.defending, at(tables.hits, outcome // wide))
+    attacker_hp = losses(tables, sides.attacker, sides.attacking, at(tables.hits, outcome % wide))
     killed = sides.defending & (defender_hp <= 0)
     lost = sides.attacking & (attacker_hp <= 0)
     attackers_left = (sides.attacking & ~lost).any()
@@ -161,12 +157,12 @@ def fight(tables: Tables, state: State, outcome: Array) -> State:
     orphans = leaders_in(sides.defender, battle) & ~defenders_left
     attacker, defender = sides.attacker.nation, sides.defender.nation
     state = state._replace(
-        region=put_row(
-            put_row(state.region, defender, jnp.where(killed | orphans, -1, sides.defender.region)),
+        region=put(
+            put(state.region, defender, jnp.where(killed | orphans, -1, sides.defender.region)),
             attacker,
             jnp.where(lost | widows, -1, sides.attacker.region),
         ),
-        hp=put_row(put_row(state.hp, defender, defender_hp), attacker, attacker_hp),
+        hp=put(put(state.hp, defender, defender_hp), attacker, attacker_hp),
     )
     glory = rules.leader_kill_vp
     state = score_kills(
@@ -182,7 +178,7 @@ def score_kills(
     tables: Tables, state: State, killer: Array, victim: Array, fallen: Array, extra: Array
 ) -> State:
     """Points for units destroyed, up to the limit of the whole game, and for leaders."""
-    most = jnp.asarray(tables.foes)[killer, victim] - state.kills[killer, victim]
+    most = at(at(tables.foes - state.kills, killer), victim)
     gained = jnp.minimum(fallen.sum(dtype=jnp.int32), most)
     nations = jnp.arange(len(state.vp))
     pair = (nations[:, None] == killer) & (nations[None] == victim)
@@ -197,15 +193,14 @@ def destroy_attackers(tables: Tables, state: State, now: Array) -> State:
     sides = sides_of(tables, state)
     fallen, leaders = now & sides.attacking, now & leaders_in(sides.attacker, state.battle)
     region = jnp.where(fallen | leaders, -1, sides.attacker.region)
-    state = score_kills(
+    return score_kills(
         tables,
-        state._replace(region=put_row(state.region, state.nation, region)),
+        state._replace(region=put(state.region, state.nation, region)),
         sides.defender.nation,
         sides.attacker.nation,
         fallen,
         leaders.sum() * tables.scenario.rules.leader_kill_vp,
     )
-    return state
 
 
 # Retreats.
@@ -217,7 +212,7 @@ def refuges(tables: Tables, state: State) -> Array:
     nation, counts = sides.defender.nation, counts_of(sides.defender, regions)
     entered = (sides.attacking[:, None] & (state.entry[:, None] == jnp.arange(regions))).any(axis=0)
     free = ((state.holder == nation) | (state.holder < 0)) & (counts_of(sides.attacker, regions).units == 0)
-    border = jnp.asarray(tables.border)[state.battle] >= 0
+    border = at(tables.border >= 0, state.battle)
     leaders = leaders_in(sides.defender, state.battle).sum(dtype=jnp.int32)
     room = room_of(tables, state, nation, counts, sides.defending.sum(dtype=jnp.int32), leaders)
     return border & tables.on_map & free & ~entered & room
@@ -238,12 +233,12 @@ def retreat(tables: Tables, state: State, nation: Array, to: Array, now: Array) 
     """All pieces of a side go to one region."""
     row = row_of(tables, state, nation)
     goes = now & (row.region == state.battle)
-    defends = now & (nation == state.holder[state.battle])
+    defends = now & (nation == at(state.holder, state.battle))
     entry = jnp.where(goes & (nation == state.nation), -1, state.entry)
     holder = put(state.holder, jnp.where(now, to, -1), nation)
     holder = put(holder, jnp.where(defends, state.battle, -1), -1)
     return state._replace(
-        region=put_row(state.region, nation, jnp.where(goes, to, row.region)), entry=entry, holder=holder
+        region=put(state.region, nation, jnp.where(goes, to, row.region)), entry=entry, holder=holder
     )
 
 
@@ -252,19 +247,19 @@ def retreat(tables: Tables, state: State, nation: Array, to: Array, now: Array) 
 
 def may_submit(tables: Tables, state: State) -> Array:
     """bool: whether the defender may become a vassal of the attacker."""
-    attacker, defender = state.nation, state.holder[state.battle]
-    free = (state.suzerain[defender] < 0) & ~(state.suzerain == defender).any()
-    willing = (jnp.asarray(tables.of_nation("subdues"))[attacker] > 0) & (
-        jnp.asarray(tables.of_nation("submits"))[defender] > 0
+    attacker, defender = state.nation, at(state.holder, state.battle)
+    free = (at(state.suzerain, defender) < 0) & ~(state.suzerain == defender).any()
+    willing = (at(tables.of_nation("subdues"), attacker) > 0) & (
+        at(tables.of_nation("submits"), defender) > 0
     )
     return willing & free & tables.scenario.rules.submission
 
 
 def submit(tables: Tables, state: State, now: Array) -> tuple[State, Array]:
     """The defender becomes a vassal; the attackers of all its regions, bool[S], are to go home."""
-    defender = state.holder[state.battle]
+    defender = at(state.holder, state.battle)
     row = row_of(tables, state, state.nation)
-    strays = now & (row.region >= 0) & (state.holder[row.region] == defender)
+    strays = now & (standing(row, len(tables.on_map)) & (state.holder == defender)).any(axis=1)
     suzerain = put(state.suzerain, jnp.where(now, defender, -1), state.nation)
     return state._replace(suzerain=suzerain), strays
 
@@ -279,29 +274,25 @@ def send_home(tables: Tables, state: State, strays: Array) -> State:
 
     def lonely(state: State) -> Array:
         row = row_of(tables, state, nation)
-        units = counts_of(row, regions).units[row.region]
-        return row.leads & (row.region >= 0) & (units == 0) & jnp.asarray(tables.on_map)[row.region]
+        empty = (counts_of(row, regions).units == 0) & tables.on_map
+        return row.leads & (standing(row, regions) & empty).any(axis=1)
 
     def one(carry: tuple[State, Array]) -> tuple[State, Array]:
         state, strays = carry
         row = row_of(tables, state, nation)
         alone = row.region * (SLOTS + 2) + slots_of(row)
-        key = jnp.where(
-            strays.any(), jnp.where(strays, order, never), jnp.where(lonely(state), alone, never)
-        )
+        key = jnp.where(strays.any(), jnp.where(strays, order, never), jnp.where(lonely(state), alone, never))
         piece = jnp.argmin(key)
-        here, entry = row.region[piece], state.entry[piece]
+        here, entry = at(row.region, piece), at(state.entry, piece)
         pieces = counts_of(row, regions).pieces
         spare = pieces < rules.max_stack
         free = (state.holder == nation) | (state.holder < 0)
-        back = strays.any() & (entry >= 0) & (spare & free)[entry]
-        near = jnp.asarray(tables.far)[here] * 128 + jnp.arange(regions)
+        back = strays.any() & (entry >= 0) & at(spare & free, entry)
+        near = at(tables.far, here) * 128 + jnp.arange(regions)
         near = jnp.where(spare & (state.holder == nation), near, never)
         nearest = jnp.where(near.min() < never, near.argmin(), -1)
         region = put(row.region, piece, jnp.where(back, entry, nearest))
-        state = state._replace(
-            region=put_row(state.region, nation, region), entry=put(state.entry, piece, -1)
-        )
+        state = state._replace(region=put(state.region, nation, region), entry=put(state.entry, piece, -1))
         return hold(tables, state, nation), put(strays, piece, False)
 
     def astray(carry: tuple[State, Array]) -> Array:

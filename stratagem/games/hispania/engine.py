@@ -9,7 +9,9 @@ import numpy as np
 from jax import Array
 
 from stratagem.games.hispania import battle, growth, movement, rounds
-from stratagem.games.hispania.stacks import BITS, hold, put, put_row, row_of, slots_of
+from stratagem.games.hispania.arrays import at, lookup, put
+from stratagem.games.hispania.scenario import SLOTS
+from stratagem.games.hispania.stacks import hold, row_of, slots_of
 from stratagem.games.hispania.state import (
     ATTACK,
     CHOOSE,
@@ -88,25 +90,24 @@ def play(tables: Tables, state: State, action: Array) -> After:
     phase = state.phase
     nation = state.nation
     row = row_of(tables, state, nation)
-    chosen = (row.region == tile) & jnp.asarray(BITS)[mask, jnp.minimum(slots_of(row), BITS.shape[1] - 1)]
+    chosen = (row.region == tile) & ((mask >> slots_of(row)) & 1 == 1)
 
     # Growth, or its end.
     buys = (phase == GROW) & named
-    slot = jnp.argmax(jnp.asarray(BITS)[mask]).astype(jnp.int32)
+    slot = jnp.argmax((mask >> np.arange(SLOTS)) & 1).astype(jnp.int32)
     state = remember(state, tile, mask, named, phase)
     state = growth.buy(tables, state, tile, slot, buys)
 
     # Movement: a group is picked, then it goes.
     ways = movement.ways_of(tables, state)
     goes = (phase == GO) & state.picked
-    place = jnp.minimum(tile, regions - 1)
-    region = jnp.where(goes, tile, state.region[nation])
+    region = jnp.where(goes, tile, at(state.region, nation))
     removed = (phase == REMOVE) & chosen
     state = state._replace(
-        region=put_row(state.region, nation, jnp.where(removed, -1, region)),
+        region=put(state.region, nation, jnp.where(removed, -1, region)),
         moved=state.moved | goes,
-        entry=jnp.where(goes, ways.entry[place], state.entry),
-        crossed=jnp.where(goes, ways.crossed[place], state.crossed),
+        entry=jnp.where(goes, at(ways.entry, tile), state.entry),
+        crossed=jnp.where(goes, at(ways.crossed, tile), state.crossed),
         picked=chosen & (phase == PICK) & named,
     )
 
@@ -117,22 +118,13 @@ def play(tables: Tables, state: State, action: Array) -> After:
         combat=jnp.where(chooses, 1, state.combat + (attacks & ~named)),
     )
     submits = defends & (tile == state.battle)
-    side = jnp.where(defends, state.holder[state.battle], nation)
+    side = jnp.where(defends, at(state.holder, state.battle), nation)
     state = battle.retreat(tables, state, side, tile, (defends | attacks) & named & ~submits)
     state, strays = battle.submit(tables, state, submits)
 
-    following = jnp.stack(
-        [
-            jnp.int32(GROW),
-            jnp.where(named, GO, CHOOSE),
-            jnp.int32(PICK),
-            jnp.int32(ROLL),
-            jnp.int32(FOUGHT),
-            jnp.where(named, FOUGHT, ROLL),
-            jnp.int32(REMOVE),
-            jnp.int32(DONE),
-        ]
-    )[phase]
+    following = lookup((GROW, GO, PICK, ROLL, FOUGHT, FOUGHT, REMOVE, DONE), phase)
+    following = jnp.where((phase == PICK) & ~named, CHOOSE, following)
+    following = jnp.where((phase == ATTACK) & ~named, ROLL, following)
     following = jnp.where((phase == GROW) & ~named, PICK, following)
     return After(state._replace(phase=following), strays, begun)
 
@@ -177,7 +169,7 @@ def follow(tables: Tables, after: After, outcome: Array) -> State:
 
     # After the battles: a second half, or overpopulation.
     peace = (state.phase == CHOOSE) & ~battle.battles_of(tables, state).any()
-    again = peace & (state.half == 1) & jnp.asarray(tables.major)[nation, state.round]
+    again = peace & (state.half == 1) & at(at(tables.major, nation), state.round)
     state = state._replace(
         half=jnp.where(again, 2, jnp.where(peace, 1, state.half)),
         phase=jnp.where(again, PICK, jnp.where(peace, REMOVE, state.phase)),
@@ -187,11 +179,9 @@ def follow(tables: Tables, after: After, outcome: Array) -> State:
     state = rest(state, again | fed)
     ended = state.phase == TURN_OVER
     state = settle(tables, rounds.next_turn(tables, state), new_turn=ended)
-    types = jnp.asarray(TYPE_OF)
-    goes_on = (moment(state)[1:] == after.begun[1:]).all() & (types[state.phase] == types[phase])
-    return state._replace(
-        past=jnp.where(goes_on, state.past, -1), steps=jnp.where(goes_on, state.steps, 0)
-    )
+    goes_on = (moment(state)[1:] == after.begun[1:]).all()
+    goes_on &= lookup(TYPE_OF, state.phase) == lookup(TYPE_OF, phase)
+    return state._replace(past=jnp.where(goes_on, state.past, -1), steps=jnp.where(goes_on, state.steps, 0))
 
 
 def after_combat(tables: Tables, state: State, rolled: Array, stood: Array) -> State:
@@ -199,7 +189,7 @@ def after_combat(tables: Tables, state: State, rolled: Array, stood: Array) -> S
     fought = rolled | (state.phase == FOUGHT)
     sides = battle.sides_of(tables, state)
     attackers, defenders = sides.attacking.any(), sides.defending.any()
-    keeper = state.holder[state.battle]
+    keeper = at(state.holder, state.battle)
     defenders &= (keeper >= 0) & (keeper != state.nation)
     on = fought & attackers & defenders
     may_go = (battle.refuges(tables, state).any() | battle.may_submit(tables, state)) & ~stood
@@ -210,7 +200,7 @@ def after_combat(tables: Tables, state: State, rolled: Array, stood: Array) -> S
 
     over = (fought & ~on) | trapped
     taken = over & attackers & ~trapped & (state.battle >= 0)
-    razed = taken & jnp.asarray(tables.of_building("razed") > 0)[state.building[state.battle]]
+    razed = taken & (lookup(tables.of_building("razed"), at(state.building, state.battle)) > 0)
     phase = jnp.where(over, CHOOSE, jnp.where(asks, DEFEND, ATTACK))
     return state._replace(
         phase=jnp.where(fought, phase, state.phase),
@@ -239,7 +229,7 @@ def settle(tables: Tables, state: State, new_turn: Array) -> State:
     own = jnp.arange(len(state.vp)) == state.nation
     capped = jnp.minimum(state.points, tables.scenario.rules.carry_cap)
     gone = state.region < 0
-    there = (state.region[state.nation] >= 0) & (state.phase != DONE)
+    there = (at(state.region, state.nation) >= 0) & (state.phase != DONE)
     return state._replace(
         points=jnp.where(own & begun, capped, state.points),
         hp=jnp.where(gone, 0, state.hp),

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from stratagem.games.hispania.arrays import at, lookup, pack
 from stratagem.games.hispania.scenario import LAND, SEA, SLOTS, STRAIT
 from stratagem.games.hispania.stacks import (
     BITS,
@@ -26,52 +27,30 @@ from stratagem.games.hispania.tables import Tables
 NEVER = 999
 
 
-def pack(sets: Array) -> Array:
-    """uint32[…, W] from bool[…, R]."""
-    regions = sets.shape[-1]
-    words = -(-regions // 32)
-    padded = jnp.pad(sets, [(0, 0)] * (sets.ndim - 1) + [(0, 32 * words - regions)])
-    bits = padded.reshape(*sets.shape[:-1], words, 32).astype(jnp.uint32) << np.arange(32, dtype=np.uint32)
-    return bits.sum(axis=-1, dtype=jnp.uint32)
-
-
 def longest_march(tables: Tables) -> int:
     """The most movement points that a group can have."""
     return int(tables.of_unit("mp").max())
 
 
-def goes_on(tables: Tables, state: State, leader: bool | Array) -> Array:
-    """bool[R, D]: whether a group that comes into the neighbour, over this border, may march on."""
-    _, hostile = others_of(tables, state, state.nation)
-    there = tables.neighbours
-    halts = tables.of_terrain("stop").astype(bool)[there] | (tables.borders_of == STRAIT)
-    return ~hostile[there] & (jnp.asarray(leader) | ~halts)
-
-
-def marches(tables: Tables, state: State, leader: bool) -> Array:
-    """uint32[mp + 1, R, W]: the regions that a group with so many points can enter from each region."""
+def marches(tables: Tables, hostile: Array) -> Array:
+    """uint32[mp + 1, 2, R, W]: the regions that a group with so many points, without or with a leader, can enter."""
     there = np.maximum(tables.neighbours, 0)
     exists = tables.neighbours >= 0
-    cost = tables.of_terrain("cost")[there]  # int32[R, D]
-    on = goes_on(tables, state, leader)
-    single = pack(jnp.eye(len(tables.on_map), dtype=bool))[there]  # uint32[R, D, W]
-    nothing = jnp.zeros_like(single[:, 0])
-    onward = [nothing]  # for b points left: the regions that can still be entered
-    found = [nothing]
-
-    def enter(points: int, first: bool) -> Array:
-        further = jnp.zeros_like(single)
-        for price in sorted(set(cost[exists].tolist())):
-            if price < points:
-                rest = onward[points - price][there]
-                further = jnp.where(((cost == price) & on)[..., None], rest, further)
-        able = exists if first else exists & (cost <= points)
-        sets = jnp.where(able[..., None], single | further, jnp.uint32(0))
-        return lax.reduce(sets, np.uint32(0), lax.bitwise_or, (1,))
-
+    price = tables.of_terrain("cost")  # int32[R]
+    halts = tables.of_terrain("stop").astype(bool)[there] | (tables.borders_of == STRAIT)
+    on = ~hostile[there] & np.stack([~halts, np.ones_like(halts)])  # bool[2, R, D]: may march on from there
+    single = pack(jnp.eye(len(price), dtype=bool))[there]  # uint32[R, D, W]
+    nothing = jnp.zeros((2, len(price), single.shape[-1]), jnp.uint32)
+    onward, found = [nothing], [nothing]  # by points left; at the start any region can be entered
     for points in range(1, longest_march(tables) + 1):
-        found.append(enter(points, True))
-        onward.append(enter(points, False))
+        rest = nothing
+        for cost in sorted(set(price.tolist())):
+            if cost < points:
+                rest = jnp.where((price == cost)[:, None], onward[points - cost], rest)
+        sets = single | jnp.where(on[..., None], rest[:, there], jnp.uint32(0))
+        for able, result in ((exists, found), (exists & (price[there] <= points), onward)):
+            allowed = jnp.where(able[..., None], sets, jnp.uint32(0))
+            result.append(lax.reduce(allowed, np.uint32(0), lax.bitwise_or, (2,)))
     return jnp.stack(found)
 
 
@@ -93,24 +72,24 @@ def groups(tables: Tables, state: State) -> Array:
     row = row_of(tables, state, state.nation)
     counts = counts_of(row, regions)
     codes = codes_of(row, slots_of(row), regions)
-    kind, moved = jnp.maximum(codes // 32 - 1, 0), codes % 2 == 1
+    kind, moved = codes // 32 - 1, codes % 2 == 1
     led_by = jnp.minimum(counts.leaders, SLOTS)
     is_leader = np.arange(SLOTS) < led_by[:, None]  # bool[R, 6]
     leaders = (BITS & is_leader[:, None]).sum(axis=2, dtype=jnp.int32)  # int32[R, 64]
     units = SIZES - leaders
-    mp = jnp.asarray(tables.of_unit("mp"))[kind]
+    mp = lookup(tables.of_unit("mp"), kind)
     slowest = jnp.where(BITS & ~is_leader[:, None], mp[:, None], NEVER).min(axis=2)
     rules, leader = tables.scenario.rules, tables.scenario.units[tables.scenario.leader]
     led = leaders > 0
     points = jnp.where(led, jnp.minimum(slowest + rules.leader_mp_bonus, leader.mp), slowest)
     points = jnp.minimum(points, longest_march(tables))
 
-    reach = jnp.stack([marches(tables, state, False), marches(tables, state, True)])
+    _, hostile = others_of(tables, state, state.nation)
     sea = pack(jnp.asarray(tables.sails))
-    sea = jnp.where(jnp.asarray(tables.of_nation("ships"))[state.nation] > 0, sea, jnp.uint32(0))
+    sea = jnp.where(at(tables.of_nation("ships"), state.nation) > 0, sea, jnp.uint32(0))
     self_set = pack(jnp.eye(regions, dtype=bool))
-    ways = (reach | sea) & ~self_set  # uint32[2, mp + 1, R, W]
-    there = ways[led.astype(jnp.int32), points, np.arange(regions)[:, None]]  # uint32[R, 64, W]
+    ways = (marches(tables, hostile) | sea) & ~self_set  # uint32[mp + 1, 2, R, W]
+    there = ways[points, led.astype(jnp.int32), np.arange(regions)[:, None]]  # uint32[R, 64, W]
     room = fitting(tables, state, counts)[leaders, units]
     goes = ((there & room) != 0).any(axis=-1)
 
@@ -122,7 +101,6 @@ def groups(tables: Tables, state: State) -> Array:
     after = left - limit - jnp.where(staying > 0, bonus, 0)
     alone = (staying > 0) & (left == 0)
     crowded = jnp.maximum(after, 0) > jnp.maximum(before, 0)
-    _, hostile = others_of(tables, state, state.nation)
     leaves = (~alone & ~crowded) | ~tables.on_map[:, None]
     return picks_of(codes) & ~tired & leaves & goes & ~hostile[:, None]
 
@@ -145,7 +123,7 @@ def ways_of(tables: Tables, state: State) -> Ways:
     units = picked.sum(dtype=jnp.int32) - leaders
     rules = tables.scenario.rules
     bonus = jnp.where((leaders > 0) & ~row.leads, rules.leader_mp_bonus, 0)
-    points = jnp.where(picked, jnp.asarray(tables.of_unit("mp"))[row.kind] + bonus, NEVER).min()
+    points = jnp.where(picked, row.mp + bonus, NEVER).min()
 
     # Seen from the region that is entered, so that every region reads its own neighbours.
     before = np.maximum(tables.neighbours, 0)  # int32[R, D]
@@ -166,18 +144,16 @@ def ways_of(tables: Tables, state: State) -> Ways:
     key = ((cost * 2 + (tables.borders_of != LAND)) * 128 + before).min(axis=1)
     by_land = cost.min(axis=1) < NEVER
     entry = key % 128
-    ships = jnp.asarray(tables.of_nation("ships"))[state.nation] > 0
-    by_sea = ships & jnp.asarray(tables.sails)[origin]
+    ships = at(tables.of_nation("ships"), state.nation) > 0
+    by_sea = ships & at(tables.sails, origin)
 
     counts = counts_of(row, regions)
     friend, _ = others_of(tables, state, state.nation)
     home = (units > 0) | (counts.units > 0)
     fits = room_of(tables, state, state.nation, counts, units, leaders) & tables.on_map & ~friend & home
-    crossed = jnp.asarray(tables.border)[jnp.arange(regions), entry]
+    crossed = jnp.where(before == entry[:, None], tables.borders_of, 0).max(axis=1)
     return Ways(
         open=(by_land | by_sea) & fits & (jnp.arange(regions) != origin),
         entry=jnp.where(by_land, entry, origin),
         crossed=jnp.where(by_land, crossed, SEA),
     )
-
-

@@ -4,13 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from stratagem.games.hispania.arrays import at, lookup, put
 from stratagem.games.hispania.growth import appear, held_by, income
 from stratagem.games.hispania.stacks import (
     counts_of,
     hold,
     others_of,
-    put,
-    put_row,
     room_of,
     row_of,
 )
@@ -20,25 +19,29 @@ from stratagem.games.hispania.tables import Tables
 
 def table_points(tables: Tables, state: State, held: Array, nation: Array) -> Array:
     """int32[N]: what the lines of `nation`, int32[N], give in this round for the regions in each row of `held`."""
-    worth = jnp.asarray(tables.worth)[state.round, nation]
-    total = (held * worth).sum(axis=1, dtype=jnp.int32)
+    worth = at(tables.worth, state.round)  # int32[N, R]
+    own = jnp.arange(len(state.vp))[:, None] == nation  # bool[owner, row]
+    total = jnp.where(own[..., None], worth[:, None], 0).sum(axis=0, dtype=jnp.int32)
+    total = (held * total).sum(axis=1, dtype=jnp.int32)
     for owner, when, where, least, points in tables.least:
         enough = (held & where).sum(axis=1) >= least
-        total += jnp.where(enough & (nation == owner) & jnp.asarray(when)[state.round], points, 0)
+        total += jnp.where(enough & (nation == owner) & at(when, state.round), points, 0)
     return total
 
 
 def count(tables: Tables, state: State) -> State:
     """A VP count, if this round has one."""
     held, nations = held_by(state), jnp.arange(len(state.vp))
-    worth = tables.of_region("vp") + jnp.asarray(tables.of_building("vp"))[state.building]
+    worth = tables.of_region("vp") + lookup(tables.of_building("vp"), state.building)
     capital = held[nations, tables.of_nation("capital")] * tables.scenario.rules.capital_vp
     total = table_points(tables, state, held, nations) + (held * worth).sum(axis=1, dtype=jnp.int32) + capital
     vassal = state.suzerain >= 0
     total -= jnp.where(vassal, total // 2, 0)
     tribute = jnp.where(vassal, table_points(tables, state, held, jnp.maximum(state.suzerain, 0)) // 2, 0)
-    total += jnp.where(state.suzerain[None] == nations[:, None], tribute[None], 0).sum(axis=1, dtype=jnp.int32)
-    return state._replace(vp=state.vp + jnp.where(jnp.asarray(tables.counted)[state.round], total, 0))
+    total += jnp.where(state.suzerain[None] == nations[:, None], tribute[None], 0).sum(
+        axis=1, dtype=jnp.int32
+    )
+    return state._replace(vp=state.vp + jnp.where(at(tables.counted, state.round), total, 0))
 
 
 def clean_up(tables: Tables, state: State) -> State:
@@ -46,7 +49,7 @@ def clean_up(tables: Tables, state: State) -> State:
     over = tables.leads & (tables.leaves <= state.round)
     lost = (tables.of_arrival("place") >= 0) & (tables.of_arrival("leave") <= state.round)
     regions = held_by(state).sum(axis=1)
-    strong = regions[state.suzerain]
+    strong = jnp.where(state.suzerain[:, None] == jnp.arange(len(regions)), regions, 0).sum(axis=1)
     free = (strong == 0) | (strong < regions)
     return state._replace(
         region=jnp.where(over, -1, state.region),
@@ -84,8 +87,12 @@ def transform(
     rank = (older & there[None] & (becomes[None] == becomes[:, None])).sum(axis=1)
     kinds = tables.kind[new]
     free = state.region[new] < 0
-    earlier = (free[None] & (kinds[None] == kinds[:, None]) & np.tri(len(kinds), k=-1, dtype=bool)).sum(axis=1)
-    same = (becomes[:, None] == kinds) & (rank[:, None] == earlier) & there[:, None] & free & now  # [old, new]
+    earlier = (free[None] & (kinds[None] == kinds[:, None]) & np.tri(len(kinds), k=-1, dtype=bool)).sum(
+        axis=1
+    )
+    same = (
+        (becomes[:, None] == kinds) & (rank[:, None] == earlier) & there[:, None] & free & now
+    )  # [old, new]
     made = same.any(axis=1)
     number = state.births[new] + (older & made[None]).sum(axis=1)
     taken = same.any(axis=0)
@@ -123,7 +130,7 @@ def place(tables: Tables, state: State, number: Array, now: Array) -> State:
     """One arrival."""
 
     def of(field: str) -> Array:
-        return jnp.asarray(tables.of_arrival(field))[number]
+        return at(tables.of_arrival(field), number)
 
     nation, kind, own_place, uprising = of("nation"), of("kind"), of("place"), of("uprising") > 0
     leader = own_place >= 0
@@ -137,9 +144,9 @@ def place(tables: Tables, state: State, number: Array, now: Array) -> State:
     own = (state.holder == nation) | (state.holder < 0)
     open_to = own | (uprising & hostile) | ~tables.on_map
     takes = room & open_to & (~leader | (counts.units > 0) | ~tables.on_map)
-    listed = jnp.asarray(tables.arrival_at)[number]
-    fits = (listed >= 0) & takes[listed]
-    first = listed[jnp.argmax(fits)]
+    listed = at(tables.arrival_at, number)
+    fits = ((listed[:, None] == jnp.arange(len(takes))) & takes).any(axis=1)
+    first = at(listed, jnp.argmax(fits))
     rank = jnp.where(room & (state.holder == nation), tables.of_region("pop") + 1, 0)
     region = jnp.where(fits.any(), first, jnp.argmax(rank))
     found = fits.any() | (rank > 0).any()
@@ -186,7 +193,9 @@ def next_turn(tables: Tables, state: State) -> State:
         changed = cond_state(last, ended, events(tables, new_round))
         turn = state._replace(nation=jnp.argmax(able).astype(jnp.int32))
         state = cond_state(found, turn, changed)
-        return arrive(tables, start_turn(tables, state, found, ~found & last), due_in(tables, state, found, last))
+        return arrive(
+            tables, start_turn(tables, state, found, ~found & last), due_in(tables, state, found, last)
+        )
 
     return lax.while_loop(over, choose, state)
 

@@ -6,7 +6,7 @@ one that is fought.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -17,7 +17,8 @@ from jax import Array
 from stratagem.core.errors import RulesetMismatch
 from stratagem.core.game import GameSpec, winners_share
 from stratagem.core.play import pick
-from stratagem.games.hispania import battle, engine, growth, movement
+from stratagem.games.hispania import battle, engine, growth, movement, text
+from stratagem.games.hispania.arrays import at
 from stratagem.games.hispania.loading import load
 from stratagem.games.hispania.scenario import SLOTS, Scenario
 from stratagem.games.hispania.state import (
@@ -36,6 +37,9 @@ from stratagem.games.hispania.state import (
     widen,
 )
 from stratagem.games.hispania.tables import MASKS, Tables
+
+# A step is thousands of operations. Compiled one by one, as outside of a trace, they would take minutes.
+compiled = partial(jax.jit, static_argnums=0)
 
 
 class View(NamedTuple):
@@ -105,23 +109,27 @@ class Hispania:
     @cached_property
     def _first(self) -> State:
         with jax.ensure_compile_time_eval():
-            return jax.jit(self.resolve)(self._opening, jnp.int32(0))
+            return self.resolve(self._opening, jnp.int32(0))
 
+    @compiled
     def afterstate(self, state: State, actions: Array) -> After:
         action = actions[self._seat(state)].astype(jnp.int32)
         after = engine.play(self.tables, widen(state), action)
         return after._replace(state=narrow(after.state))
 
+    @compiled
     def outcomes(self, after: After) -> Array:
         state = widen(after.state)
         chances = battle.outcome_chances(self.tables, state)
         nothing = jnp.arange(len(chances)) == 0
         return jnp.where(state.phase == ROLL, chances, nothing.astype(jnp.float32))
 
+    @compiled
     def resolve(self, after: After, outcome: Array) -> State:
         wide = after._replace(state=widen(after.state))
         return narrow(engine.follow(self.tables, wide, jnp.asarray(outcome, jnp.int32)))
 
+    @compiled
     def outcome_of(self, after: After, dice: Array) -> Array:
         """int32: the outcome of these faces, int32[2, 6]: attackers and defenders in slot order."""
         return battle.outcome_of(self.tables, widen(after.state), dice)
@@ -140,11 +148,11 @@ class Hispania:
 
     def decider(self, state: State) -> Array:
         """int32: the nation that decides."""
-        defender = state.holder[state.battle]
+        defender = at(state.holder, state.battle)
         return jnp.where(state.phase == DEFEND, defender, state.nation).astype(jnp.int32)
 
     def _seat(self, state: State) -> Array:
-        return jnp.asarray(self.tables.of_nation("player"))[self.decider(state)]
+        return at(self.tables.of_nation("player"), self.decider(state))
 
     def to_move(self, state: State) -> Array:
         return (jnp.arange(self.spec.seats) == self._seat(state)) & ~self.done(state)
@@ -152,6 +160,7 @@ class Hispania:
     def legal(self, state: State) -> Array:
         return self.to_move(state)[:, None] & self.choices(state).reshape(1, -1)
 
+    @compiled
     def choices(self, state: State) -> Array:
         """bool[R + 1, 64]: the legal tokens of whoever decides."""
         tables, state = self.tables, widen(state)
@@ -207,13 +216,28 @@ class Hispania:
     def state_of(self, view: View) -> Any:
         return view.state
 
+    # Text. Host side only.
+
+    def write(self, state: State) -> str:
+        return text.write(self.tables, state)
+
+    def read(self, line: str) -> State:
+        return text.read(self.tables, line)
+
+    def write_action(self, action: int) -> str:
+        return text.write_action(self.tables, action)
+
+    def read_action(self, word: str) -> int:
+        return text.read_action(self.tables, word)
+
 
 def longest_game(scenario: Scenario) -> int:
     """A bound on the decisions of a game: no nation turn can take more than its pieces, points and battles allow."""
     rules = scenario.rules
     regions = len(scenario.regions)
     land = sum(region.pop + max(one.income for one in scenario.buildings) for region in scenario.regions)
-    cheapest = min(one.price for one in (*scenario.units, *scenario.buildings[1:]) if one.price)
+    prices = [unit.price for unit in scenario.units] + [one.price for one in scenario.buildings]
+    cheapest = min(price for price in prices if price)
     total = 0
     for nation in scenario.nations:
         pieces = sum(nation.units) + sum(bool(line.leader) for line in nation.reinforce)

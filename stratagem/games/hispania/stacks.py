@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from stratagem.games.hispania.arrays import at, lookup
 from stratagem.games.hispania.scenario import SLOTS
 from stratagem.games.hispania.state import State
 from stratagem.games.hispania.tables import MASKS, Tables
@@ -25,32 +26,30 @@ class Row(NamedTuple):
     region: Array  # int32[S]
     hp: Array  # int32[S]
     age: Array  # int32[S]
+    moved: Array  # bool[S]: none but the active nation's pieces count as moved
     kind: Array  # int32[S]: −1 for no piece
     leads: Array  # bool[S]
-    moved: Array  # bool[S]: none but the active nation's pieces count as moved
+    full: Array  # int32[S]: hit points of a fresh one
+    attack: Array  # int32[S]
+    defence: Array  # int32[S]
+    min_die: Array  # int32[S]
+    mp: Array  # int32[S]
+    price: Array  # int32[S]
 
 
 def row_of(tables: Tables, state: State, nation: Array) -> Row:
-    active = nation == state.nation
+    pieces = at(jnp.stack([state.region, state.hp, state.age], axis=-1), nation)
+    facts = at(tables.facts, nation)
     return Row(
-        nation=nation,
-        region=state.region[nation],
-        hp=state.hp[nation],
-        age=state.age[nation],
-        kind=jnp.asarray(tables.kind)[nation],
-        leads=jnp.asarray(tables.leads)[nation],
-        moved=state.moved & active,
+        nation,
+        pieces[:, 0],
+        pieces[:, 1],
+        pieces[:, 2],
+        state.moved & (nation == state.nation),
+        facts[:, 0],
+        facts[:, 1] > 0,
+        *(facts[:, number] for number in range(2, facts.shape[1])),
     )
-
-
-def put_row(whole: Array, nation: Array, row: Array) -> Array:
-    """[N, S] with one row replaced."""
-    return jnp.where(jnp.arange(whole.shape[0])[:, None] == nation, row, whole)
-
-
-def put(whole: Array, index: Array, value: Array | int) -> Array:
-    """A vector with one entry replaced; none if the index is out of range."""
-    return jnp.where(jnp.arange(whole.shape[0]) == index, value, whole)
 
 
 def standing(row: Row, regions: int) -> Array:
@@ -105,7 +104,7 @@ def picks_of(codes: Array) -> Array:
 def limit_of(tables: Tables, state: State, nation: Array) -> Array:
     """int32[R]: units that a nation may have in a region without a leader; buildings do not help among others."""
     base = jnp.asarray(tables.of_region("stack"))
-    bonus = jnp.asarray(tables.of_building("stack"))[state.building]
+    bonus = lookup(tables.of_building("stack"), state.building)
     alone = (state.holder == nation) | (state.holder < 0)
     return base + jnp.where(alone, bonus, 0)
 
@@ -123,16 +122,17 @@ def room_of(
 
 def friends_of(tables: Tables, state: State, nation: Array) -> Array:
     """bool[N]: nations of the same player, suzerain and vassals; itself too."""
-    player = jnp.asarray(tables.of_nation("player"))
-    numbers = jnp.arange(len(player))
-    suzerain = (numbers == state.suzerain[nation]) & (state.suzerain[nation] >= 0)
-    return (player == player[nation]) | suzerain | (state.suzerain == nation)
+    player = tables.of_nation("player")
+    lord = at(state.suzerain, nation)
+    suzerain = (jnp.arange(len(player)) == lord) & (lord >= 0)
+    return (at(player, nation) == player) | suzerain | (state.suzerain == nation)
 
 
 def others_of(tables: Tables, state: State, nation: Array) -> tuple[Array, Array]:
     """(bool[R], bool[R]): regions held by friends of the nation, and by its enemies."""
     other = (state.holder >= 0) & (state.holder != nation)
-    friend = friends_of(tables, state, nation)[state.holder]
+    held = state.holder[:, None] == jnp.arange(len(state.vp))
+    friend = (held & friends_of(tables, state, nation)).any(axis=1)
     return other & friend, other & ~friend
 
 

@@ -41,7 +41,9 @@ class State(NamedTuple):
     phase: Array  # int8: what is decided next
     battle: Array  # int8: the region that is fought over; −1 for none
     combat: Array  # int8: combat rounds fought in it
-    past: Array  # int8[H, 3]: tile, units and battle of the active nation's tokens in this phase, latest first
+    past: (
+        Array  # int8[H, 3]: tile, units and battle of the active nation's tokens in this phase, latest first
+    )
     steps: Array  # int8: how many there are
 
 

@@ -115,13 +115,6 @@ class Tables:
         rows = [row for row in product(range(SLOTS + 1), repeat=len(self.levels)) if sum(row) <= SLOTS]
         return np.array(rows, np.int32)
 
-    @cached_property
-    def hits_index(self) -> np.ndarray:  # int32[7, …]: the row of `hits`
-        found = np.zeros((SLOTS + 1,) * len(self.levels), np.int32)
-        for number, row in enumerate(self.hits):
-            found[tuple(row)] = number
-        return found
-
     # Nations.
 
     def of_nation(self, field: str) -> np.ndarray:  # int32[N]
@@ -135,7 +128,9 @@ class Tables:
         return found
 
     @cached_property
-    def menu(self) -> np.ndarray:  # int32[N, 6, 3]: unit type or −1, building or 0, price (more than anyone has: none)
+    def menu(
+        self,
+    ) -> np.ndarray:  # int32[N, 6, 3]: unit type or −1, building or 0, price (more than anyone has: none)
         found = np.tile(np.array([-1, 0, 30_000], np.int32), (len(self.scenario.nations), SLOTS, 1))
         for number, nation in enumerate(self.scenario.nations):
             for slot, (kind, item) in enumerate(nation.builds):
@@ -182,6 +177,12 @@ class Tables:
         for number, row in enumerate(self.pieces):
             found[number, : len(row)] = [leave for _, leave in row]
         return found
+
+    @cached_property
+    def facts(self) -> np.ndarray:  # int32[N, S, 8]: kind, leader, then the numbers of its type
+        fields = ("hp", "attack", "defence", "min_die", "mp", "price")
+        types = np.stack([self.of_unit(field) for field in fields], axis=-1)[np.maximum(self.kind, 0)]
+        return np.concatenate([self.kind[..., None], self.leads[..., None], types], axis=-1).astype(np.int32)
 
     @cached_property
     def leads(self) -> np.ndarray:  # bool[N, S]
@@ -240,5 +241,3 @@ class Tables:
                     where = np.isin(np.arange(len(self.on_map)), line.regions)
                     found.append((number, when, where, line.least, line.vp))
         return found
-
-
