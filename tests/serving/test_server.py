@@ -319,9 +319,9 @@ def test_a_killed_server_is_noticed_and_a_new_one_serves_the_same_clients(folder
         gone = await asyncio.gather(*waiting, return_exceptions=True)
         assert [type(error) for error in gone] == [ServerGone] * 3
         assert "went away" in str(gone[0])
+        process.communicate()
         with pytest.raises(ServerGone, match=r"no server at .* start one"):
             await clients[0].ping()
-        process.communicate()
         again = await asyncio.to_thread(started, folder)  # over the socket that the dead one left
         answers = await asyncio.gather(*(client.evaluate(*question) for client in clients))
         for client in clients:
@@ -357,7 +357,6 @@ def test_a_remote_agent_says_what_it_needs(folder):
         (["--socket", "SOCKET", "--agent", "corso"], "give GAME/AGENT"),
         (["--socket", "FILE", "--model", "small=FILE"], "is not a socket"),
         (["--socket", "SOCKET", "--model", "small=FILE@corso"], "was trained for"),
-        (["--socket", "SOCKET", "--largest", "0"], "largest is 1 or more"),
     ],
 )
 def test_serve_refuses_bad_words_in_one_line(folder, capsys, words, complaint):
