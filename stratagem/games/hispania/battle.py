@@ -13,6 +13,7 @@ from stratagem.games.hispania.stacks import (
     Row,
     counts_of,
     hold,
+    key_of,
     others_of,
     room_of,
     row_of,
@@ -23,6 +24,7 @@ from stratagem.games.hispania.state import State
 from stratagem.games.hispania.tables import Tables
 
 FACES = np.arange(1, 7)
+LAST = (1 << 31) - 1
 
 
 class Sides(NamedTuple):
@@ -127,79 +129,79 @@ def outcome_chances(tables: Tables, state: State) -> Array:
 # Losses.
 
 
-def losses(tables: Tables, row: Row, targets: Array, hits: Array) -> Array:
-    """int32[S]: the hit points left after these hits, int32[L] by level, from the lowest to the highest."""
-    order = (row.price * 16 + row.kind) * AGES + row.age
-    last = (1 << 31) - 1
-    through = jnp.cumsum(hits)
-    hp = row.hp
+def losses(tables: Tables, sides: Sides, hits: Array) -> Array:
+    """int32[2, S]: the hit points left to attackers and defenders, after the hits that each suffers.
+
+    `hits`, int32[2, L], are by level; they strike from the lowest to the highest.
+    """
+
+    def both(field: str) -> Array:
+        return jnp.stack([getattr(sides.attacker, field), getattr(sides.defender, field)])
+
+    targets = jnp.stack([sides.attacking, sides.defending])
+    hp, full, tough = both("hp"), both("full"), both("min_die")
+    order = (both("price") * 16 + both("kind")) * AGES + both("age")
+    through = [hits[:, : level + 1].sum(axis=1, dtype=jnp.int32) for level in range(len(tables.levels))]
     for number in range(SLOTS):
-        level = (number >= through).sum(dtype=jnp.int32)  # the level of this hit; none left if it is too high
-        value = lookup(tables.levels, level)
-        eligible = targets & (hp > 0) & (row.min_die <= value)
-        key = jnp.where(eligible, order + jnp.where(hp == row.full, 1 << 28, 0), last)
-        hp = hp - (eligible & (key == key.min()))
+        value = jnp.zeros(2, jnp.int32)  # of this hit; none is left if it stays 0
+        for level, die in reversed(list(enumerate(tables.levels.tolist()))):
+            value = jnp.where(number < through[level], die, value)
+        eligible = targets & (hp > 0) & (tough <= value[:, None])
+        key = jnp.where(eligible, order + jnp.where(hp == full, 1 << 28, 0), LAST)
+        hp = hp - (eligible & (key == key.min(axis=1, keepdims=True)))
     return hp
 
 
 def fight(tables: Tables, state: State, outcome: Array) -> State:
     """A combat round: what the outcome of the dice does to both sides."""
     sides = sides_of(tables, state)
-    rules, battle = tables.scenario.rules, state.battle
-    wide = len(tables.hits)
-    defender_hp = losses(tables, sides.defender, sides.defending, at(tables.hits, outcome // wide))
-    attacker_hp = losses(tables, sides.attacker, sides.attacking, at(tables.hits, outcome % wide))
-    killed = sides.defending & (defender_hp <= 0)
-    lost = sides.attacking & (attacker_hp <= 0)
-    attackers_left = (sides.attacking & ~lost).any()
-    defenders_left = (sides.defending & ~killed).any()
-    widows = leaders_in(sides.attacker, battle) & ~attackers_left
-    orphans = leaders_in(sides.defender, battle) & ~defenders_left
-    attacker, defender = sides.attacker.nation, sides.defender.nation
-    state = state._replace(
-        region=put(
-            put(state.region, defender, jnp.where(killed | orphans, -1, sides.defender.region)),
-            attacker,
-            jnp.where(lost | widows, -1, sides.attacker.region),
-        ),
-        hp=put(put(state.hp, defender, defender_hp), attacker, attacker_hp),
-    )
-    glory = rules.leader_kill_vp
-    state = score_kills(
-        tables, state, attacker, defender, killed, jnp.where(attackers_left, orphans.sum() * glory, 0)
-    )
-    state = score_kills(
-        tables, state, defender, attacker, lost, jnp.where(defenders_left, widows.sum() * glory, 0)
-    )
-    return state._replace(holder=put(state.holder, jnp.where(defenders_left, -1, battle), -1))
+    battle, wide = state.battle, len(tables.hits)
+    suffered = jnp.asarray(tables.hits)[jnp.stack([outcome % wide, outcome // wide])]
+    hp = losses(tables, sides, suffered)
+    targets = jnp.stack([sides.attacking, sides.defending])
+    fallen = targets & (hp <= 0)
+    left = (targets & ~fallen).any(axis=1)
+    leaders = jnp.stack([leaders_in(sides.attacker, battle), leaders_in(sides.defender, battle)])
+    widowed = leaders & ~left[:, None]
+    glory = widowed.sum(axis=1, dtype=jnp.int32) * tables.scenario.rules.leader_kill_vp
+    state = strike(state, sides, fallen | widowed, hp)
+    state = score_kills(tables, state, sides, fallen, jnp.where(left[::-1], glory, 0))
+    return state._replace(holder=put(state.holder, jnp.where(left[1], -1, battle), -1))
 
 
-def score_kills(
-    tables: Tables, state: State, killer: Array, victim: Array, fallen: Array, extra: Array
-) -> State:
-    """Points for units destroyed, up to the limit of the whole game, and for leaders."""
-    most = at(at(tables.foes - state.kills, killer), victim)
-    gained = jnp.minimum(fallen.sum(dtype=jnp.int32), most)
+def strike(state: State, sides: Sides, gone: Array, hp: Array) -> State:
+    """Pieces leave the game, bool[2, S], and the others keep their wounds."""
+    nations = jnp.arange(len(state.vp))[:, None]
+    attackers, defenders = nations == sides.attacker.nation, nations == sides.defender.nation
+    lost = (attackers & gone[0]) | (defenders & gone[1])
+    hits = jnp.where(attackers, hp[0], jnp.where(defenders, hp[1], state.hp))
+    return state._replace(region=jnp.where(lost, -1, state.region), hp=hits)
+
+
+def score_kills(tables: Tables, state: State, sides: Sides, fallen: Array, glory: Array) -> State:
+    """Points for units destroyed, bool[2, S], up to the limit of the whole game, and for leaders, int32[2]."""
     nations = jnp.arange(len(state.vp))
-    pair = (nations[:, None] == killer) & (nations[None] == victim)
+    attacker, defender = nations == sides.attacker.nation, nations == sides.defender.nation
+    attacks, defends = attacker[:, None] & defender, defender[:, None] & attacker
+    lost = fallen.sum(axis=1, dtype=jnp.int32)
+    number = jnp.where(attacks, lost[1], jnp.where(defends, lost[0], 0))
+    gained = jnp.minimum(number, tables.foes - state.kills)
+    extra = jnp.where(attacker, glory[1], jnp.where(defender, glory[0], 0))
     return state._replace(
-        kills=state.kills + jnp.where(pair, gained, 0),
-        vp=state.vp + jnp.where(nations == killer, gained + extra, 0),
+        kills=state.kills + gained, vp=state.vp + gained.sum(axis=1, dtype=jnp.int32) + extra
     )
 
 
 def destroy_attackers(tables: Tables, state: State, now: Array) -> State:
     """The attacker could not leave after the last combat round."""
     sides = sides_of(tables, state)
-    fallen, leaders = now & sides.attacking, now & leaders_in(sides.attacker, state.battle)
-    region = jnp.where(fallen | leaders, -1, sides.attacker.region)
+    units, leaders = now & sides.attacking, now & leaders_in(sides.attacker, state.battle)
+    nobody = jnp.zeros_like(units)
+    glory = leaders.sum(dtype=jnp.int32) * tables.scenario.rules.leader_kill_vp
+    hp = jnp.stack([sides.attacker.hp, sides.defender.hp])
+    state = strike(state, sides, jnp.stack([units | leaders, nobody]), hp)
     return score_kills(
-        tables,
-        state._replace(region=put(state.region, state.nation, region)),
-        sides.defender.nation,
-        sides.attacker.nation,
-        fallen,
-        leaders.sum() * tables.scenario.rules.leader_kill_vp,
+        tables, state, sides, jnp.stack([units, nobody]), jnp.stack([glory, jnp.zeros_like(glory)])
     )
 
 
@@ -266,40 +268,39 @@ def submit(tables: Tables, state: State, now: Array) -> tuple[State, Array]:
 
 def send_home(tables: Tables, state: State, strays: Array) -> State:
     """Strays go back to where they came from, one by one; leaders without units go to the nearest own region."""
-    rules, regions = tables.scenario.rules, len(tables.on_map)
-    nation = state.nation
-    first = row_of(tables, state, nation)
-    order = first.region * (SLOTS + 2) + slots_of(first)
-    never = 1 << 20
+    regions, nation = len(tables.on_map), state.nation
+    row = row_of(tables, state, nation)
+    rank = (key_of(row)[None] < key_of(row)[:, None]).sum(axis=1, dtype=jnp.int32)
+    ours = (state.holder == nation) | (state.holder < 0)
 
-    def lonely(state: State) -> Array:
-        row = row_of(tables, state, nation)
-        empty = (counts_of(row, regions).units == 0) & tables.on_map
-        return row.leads & (standing(row, regions) & empty).any(axis=1)
+    def units_at(region: Array) -> Array:
+        """bool[R]"""
+        return ((region[:, None] == jnp.arange(regions)) & ~row.leads[:, None]).any(axis=0)
 
-    def one(carry: tuple[State, Array]) -> tuple[State, Array]:
-        state, strays = carry
-        row = row_of(tables, state, nation)
-        alone = row.region * (SLOTS + 2) + slots_of(row)
-        key = jnp.where(strays.any(), jnp.where(strays, order, never), jnp.where(lonely(state), alone, never))
-        piece = jnp.argmin(key)
-        here, entry = at(row.region, piece), at(state.entry, piece)
-        pieces = counts_of(row, regions).pieces
-        spare = pieces < rules.max_stack
-        free = (state.holder == nation) | (state.holder < 0)
-        back = strays.any() & (entry >= 0) & at(spare & free, entry)
-        near = at(tables.far, here) * 128 + jnp.arange(regions)
-        near = jnp.where(spare & (state.holder == nation), near, never)
-        nearest = jnp.where(near.min() < never, near.argmin(), -1)
-        region = put(row.region, piece, jnp.where(back, entry, nearest))
-        state = state._replace(region=put(state.region, nation, region), entry=put(state.entry, piece, -1))
-        return hold(tables, state, nation), put(strays, piece, False)
+    def lonely(region: Array) -> Array:
+        empty = ~units_at(region) & tables.on_map
+        return row.leads & ((region[:, None] == jnp.arange(regions)) & empty).any(axis=1)
 
-    def astray(carry: tuple[State, Array]) -> Array:
-        state, strays = carry
-        return strays.any() | lonely(state).any()
+    def one(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        region, strays = carry
+        stray = strays.any()
+        piece = jnp.argmin(jnp.where(jnp.where(stray, strays, lonely(region)), region * AGES + rank, LAST))
+        spare = (region[:, None] == jnp.arange(regions)).sum(axis=0) < tables.scenario.rules.max_stack
+        entry = at(state.entry, piece)
+        back = stray & (entry >= 0) & at(spare & ours, entry)
+        near = at(tables.far, at(region, piece)) * 128 + jnp.arange(regions)
+        near = jnp.where(spare & ours & tables.on_map & units_at(region), near, LAST)
+        nearest = jnp.where(near.min() < LAST, near.argmin(), -1)
+        return put(region, piece, jnp.where(back, entry, nearest)), put(strays, piece, False)
 
-    return lax.while_loop(astray, one, (state, strays))[0]
+    def astray(carry: tuple[Array, Array]) -> Array:
+        region, strays = carry
+        return strays.any() | lonely(region).any()
+
+    region, _ = lax.while_loop(astray, one, (row.region, strays))
+    went = region != row.region
+    state = state._replace(region=put(state.region, nation, region), entry=jnp.where(went, -1, state.entry))
+    return hold(tables, state, nation)
 
 
 def battles_of(tables: Tables, state: State) -> Array:

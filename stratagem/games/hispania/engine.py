@@ -11,7 +11,7 @@ from jax import Array
 from stratagem.games.hispania import battle, growth, movement, rounds
 from stratagem.games.hispania.arrays import at, lookup, put
 from stratagem.games.hispania.scenario import SLOTS
-from stratagem.games.hispania.stacks import hold, row_of, slots_of
+from stratagem.games.hispania.stacks import row_of, slots_of
 from stratagem.games.hispania.state import (
     ATTACK,
     CHOOSE,
@@ -159,7 +159,6 @@ def follow(tables: Tables, after: After, outcome: Array) -> State:
     nation = state.nation
     rolled = state.phase == ROLL
     state = rounds.cond_state(rolled, battle.fight(tables, state, outcome), state)
-    state = hold(tables, state, nation)
     state = battle.send_home(tables, state, after.strays)
     state = after_combat(tables, state, rolled, stood=phase == DEFEND)
 

@@ -74,10 +74,15 @@ def counts_of(row: Row, regions: int) -> Counts:
     return Counts(here.sum(axis=0, dtype=jnp.int32) - leaders, leaders)
 
 
-def slots_of(row: Row) -> Array:
-    """int32[S]: the slot of each piece in its region; leaders, unit table, fewer hits left, not moved, older."""
+def key_of(row: Row) -> Array:
+    """int32[S]: grows in the order of slots: leaders, unit table, fewer hits left, not moved, older."""
     rank = jnp.where(row.leads, 0, 1 + row.kind)
-    key = ((rank * 16 + row.hp) * 2 + row.moved) * AGES + row.age
+    return ((rank * 16 + row.hp) * 2 + row.moved) * AGES + row.age
+
+
+def slots_of(row: Row) -> Array:
+    """int32[S]: the slot of each piece in its region."""
+    key = key_of(row)
     before = (row.region[:, None] == row.region[None]) & (key[None] < key[:, None])
     return before.sum(axis=1, dtype=jnp.int32)
 
