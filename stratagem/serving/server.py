@@ -15,7 +15,8 @@ cancelled, closed, bad-request, failed), `message`, and for busy `retry_ms`, for
 
 A frame with wrong content is answered with bad-request, under its id if that could be read and null otherwise, and the
 connection is kept. When the borders of frames are lost, the answer has id null and the connection is closed. What a
-closed connection had asked is taken back. A client that does not read its answers is not read from.
+closed connection had asked is taken back. A client that does not read its answers is not read from. A server that is
+told to stop answers what is open, and everything new with closed, before it hangs up.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ from typing import Any
 
 from stratagem.core.errors import BadOption, StratagemError
 from stratagem.serving.agents import MOVER, Turn
-from stratagem.serving.errors import BadRequest, Failed, ServingError
+from stratagem.serving.errors import BadRequest, Closed, Failed, ServingError
 from stratagem.serving.frames import BadFrame, BrokenStream, Frame, FrameReader, write_frame
 from stratagem.serving.lane import Ticket
 from stratagem.serving.mailbox import Mailbox
@@ -44,10 +45,15 @@ LONGEST_S = 3600.0
 class Server:
     """A service that listens. Use it in an `async with` block."""
 
-    def __init__(self, service: Service, path: Path | str | None = None, port: int | None = None):
+    def __init__(
+        self, service: Service, path: Path | str | None = None, port: int | None = None, drain_s: float = 5.0
+    ):
         if path is None and port is None:
             raise BadOption("a server needs a socket path or a port")
         self.service, self.path, self.port = service, None if path is None else Path(path), port
+        self.drain_s = drain_s
+        """At the end: how long open questions may still take."""
+        self.leaving = False
         self.connections: set[Connection] = set()
         self._listening: list[asyncio.AbstractServer] = []
         self._inode: int | None = None
@@ -83,8 +89,14 @@ class Server:
         await self._stop()
 
     async def _stop(self) -> None:
+        """Answer what was asked, nothing new, and hang up."""
+        self.leaving = True
         for listening in self._listening:
             listening.close()
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self.drain_s
+        while any(connection.open for connection in self.connections) and loop.time() < until:
+            await asyncio.sleep(0.01)
         for connection in list(self.connections):
             connection.leave()
         await asyncio.sleep(0)
@@ -159,6 +171,10 @@ class Connection(asyncio.Protocol):
         self.flush()
 
     def leave(self) -> None:
+        for number, ticket in list(self.open.items()):
+            self._ended(number, Closed("the server is shutting down"))
+            if ticket is not None:
+                ticket.cancel()
         self.flush()
         self.transport.close()
 
@@ -176,6 +192,8 @@ class Connection(asyncio.Protocol):
         try:
             if isinstance(frame, BadFrame):
                 raise frame
+            if self.server.leaving:
+                raise Closed("the server is shutting down")
             if not known:
                 raise BadRequest("id is a whole number from 0", "id")
             if number in self.open:

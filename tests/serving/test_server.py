@@ -18,7 +18,19 @@ from stratagem.agents import make_agent
 from stratagem.arena.match import play_games
 from stratagem.cli.main import main
 from stratagem.core.errors import BadOption
-from stratagem.serving import AsyncClient, BadRequest, Client, Late, Server, ServerGone, Service, Settings
+from stratagem.serving import (
+    AsyncClient,
+    BadRequest,
+    Client,
+    Closed,
+    Evaluation,
+    Late,
+    Server,
+    ServerGone,
+    Service,
+    ServingError,
+    Settings,
+)
 from stratagem.serving.frames import PREFIX, FrameReader, write_frame
 from stratagem.serving.remote import connection
 from tests.serving.small import GAME, TITLE, positions, right_answers, save
@@ -248,6 +260,36 @@ def test_a_deadline_passes_while_the_model_is_held_up(running, asked):
         gate.set()
         undo()
         assert client.evaluate("small", asked[0][0], asked[1][0]).values.shape == (2,)
+
+
+def test_a_server_that_is_told_to_stop_answers_what_is_open(running, folder, asked):
+    service, question = running[2], ("small", asked[0][0], asked[1][0])
+
+    async def scene(drain_s, gate):
+        server = Server(service, folder / "stops.sock", drain_s=drain_s)
+        await server.__aenter__()
+        client = AsyncClient(folder / "stops.sock")
+        waiting = asyncio.ensure_future(client.evaluate(*question))
+        while not any(connection.open for connection in server.connections):
+            await asyncio.sleep(0.001)
+        stopping = asyncio.ensure_future(server.__aexit__())
+        await asyncio.sleep(0.01)
+        with pytest.raises(ServingError):  # closed, or gone if it was quicker
+            await client.ping()
+        if drain_s > 1:
+            gate.set()
+        answers = await asyncio.gather(waiting, stopping, return_exceptions=True)
+        client.close()
+        await asyncio.sleep(0)
+        return answers[0]
+
+    for drain_s, kind in ((20.0, Evaluation), (0.03, Closed)):
+        gate = threading.Event()
+        undo = slow_lane(service, gate)
+        assert isinstance(asyncio.run(scene(drain_s, gate)), kind)
+        gate.set()
+        undo()
+    assert not (folder / "stops.sock").exists()
 
 
 def test_a_socket_in_use_is_refused_and_a_stale_one_removed(running, folder):
