@@ -237,6 +237,18 @@ def test_a_rollout_plays_by_the_rules_and_starts_again():
     assert after.length.shape == (4,)
 
 
+def test_what_is_learned_is_what_was_played():
+    # With one pass over everything and no step taken, the policy that learns is the policy that played.
+    game, senses = KuhnPoker(), PlainSenses(KuhnPoker())
+    config = replace(KUHN, games=8, minibatch=1024, rate_high=0.0, rate_low=0.0)
+    before = PPO(game, senses, config).start(jax.random.key(1))
+    after, metrics = PPO(game, senses, config).iterate(before)
+    assert metrics["divergence"] == pytest.approx(0, abs=1e-6)
+    assert metrics["clipped"] == 0
+    for one, other in zip(jax.tree.leaves(before.network), jax.tree.leaves(after.network), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 class Leading:
     """Senses of tic-tac-toe that find the middle worth having."""
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from stratagem.agents.generals_senses import GeneralsSenses, on_board
+from stratagem.agents.network import shipped
 from stratagem.core.errors import BadOption, DamagedFile, RulesetMismatch
 from stratagem.core.play import random_actions, resume
 from stratagem.games.corso import Corso
@@ -16,7 +17,8 @@ from stratagem.games.generals.rules import SEEN_MOUNTAIN, STRUCTURE, View
 from stratagem.networks import cast, make_network
 from stratagem.networks.tensors import write_tree
 from stratagem.networks.transformer import fit_moves, to_patches
-from stratagem.networks.weights import load_policy, load_weights, save_policy, save_weights
+from stratagem.networks.weights import load_policy, load_weights, save_policy
+from tests.small_generals import hand_drawn
 
 SMALL = {
     "patch": "patch:depth=2,width=16,heads=2,feed=2,margin=1",
@@ -34,7 +36,7 @@ def game_of(side, **options):
 @pytest.fixture(scope="module")
 def records():
     """(game, records [20] of seat 0 in twenty turns of random play on 7 × 7)."""
-    game = game_of(7)
+    game = hand_drawn(7)
     senses = GeneralsSenses(game)
 
     def turn(carry, key):
@@ -195,7 +197,7 @@ def test_features_say_who_owns_what_and_how_long_ago_it_was_seen():
     army = np.zeros((5, 5), np.int16)
     army[0, 0], army[2, 2] = 5, 3
     view = View(jnp.asarray(look), jnp.asarray(army), jnp.array([1, 1]), jnp.array([5, 3]), jnp.int32(7))
-    features = senses.features(senses.observe(senses.blank(), view)[1])
+    features = jax.jit(lambda view: senses.features(senses.observe(senses.blank(), view)[1]))(view)
     cells = np.asarray(features.cells)
     assert cells[0, 0, [4, 6]].tolist() == [1, 1]  # a general, mine
     assert cells[2, 2, [1, 7]].tolist() == [1, 1]  # plain, theirs
@@ -219,7 +221,7 @@ def test_networks_refuse_what_they_cannot_read():
 
 def test_a_policy_file_serves_all_sizes_of_its_game_and_no_other(tmp_path):
     senses = GeneralsSenses(game_of(6))
-    network = make_network(SMALL["patch"], senses, jax.random.key(1))
+    network = jax.jit(lambda key: make_network(SMALL["patch"], senses, key))(jax.random.key(1))
     path = tmp_path / "policy.safetensors"
     save_policy(path, network, SMALL["patch"], senses, {})
     again = load_policy(path, GeneralsSenses(game_of(9, build=True)))
@@ -227,12 +229,8 @@ def test_a_policy_file_serves_all_sizes_of_its_game_and_no_other(tmp_path):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(RulesetMismatch, match="was trained for"):
         load_weights(path, Corso())
-    corso = tmp_path / "corso.safetensors"
-    save_weights(
-        corso, make_network("global:channels=8,blocks=1", Corso(), jax.random.key(0)), "global", [Corso()], {}
-    )
     with pytest.raises(DamagedFile, match="not a policy"):
-        load_policy(corso, senses)
+        load_policy(shipped(Corso()), senses)
     write_tree(tmp_path / "other.safetensors", {"x": jnp.zeros(1)}, {"kind": "buffer"})
     with pytest.raises(DamagedFile, match="holds buffer"):
         load_policy(tmp_path / "other.safetensors", senses)
