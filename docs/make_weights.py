@@ -2,8 +2,13 @@
 
     python docs/make_weights.py corso-5x5 --minutes 9 --out OUT
     python docs/make_weights.py corso --minutes 9 --out OUT
+    python docs/make_weights.py general --minutes 18 --out OUT
 
-It measures an iteration, plans as many as fit the time, and leaves weights and metrics in OUT as it goes.
+It measures an iteration, plans as many as fit the time, and leaves weights and metrics in OUT as it goes. Where one
+command may not run as long, a plan is carried out in parts:
+
+    python docs/make_weights.py general --minutes 9 --total 18 --out OUT
+    python docs/make_weights.py general --minutes 9 --resume --out OUT
 """
 
 import argparse
@@ -16,10 +21,12 @@ from pathlib import Path
 
 import jax
 
+from stratagem.arena.climb import climb
 from stratagem.core.compile_cache import use_compile_cache
 from stratagem.games.corso import Corso
+from stratagem.games.general import General
 from stratagem.learners.alphazero import AlphaZero
-from stratagem.learners.presets import PRESETS
+from stratagem.learners.presets import preset
 from stratagem.learners.run import Run, run
 from stratagem.networks import parameters
 from stratagem.networks.weights import save_weights
@@ -27,22 +34,31 @@ from stratagem.networks.weights import save_weights
 FAMILIES = {
     "corso-5x5": [Corso()],
     "corso": [Corso(size, size) for size in (3, 4, 5, 6, 7)],
+    "general": [General()],
 }
+# Whom the network alone plays as it learns; compiled players only, so that it costs seconds.
+OPPONENTS: dict[str, list[str]] = {"general": ["random", "greedy"]}
+SAVING = 30.0  # seconds kept for the last checkpoint
 
 
 def main() -> None:
     began = time.monotonic()
     asked = argparse.ArgumentParser()
     asked.add_argument("which", choices=FAMILIES)
-    asked.add_argument("--minutes", type=float, default=9.0)
+    asked.add_argument("--minutes", type=float, default=9.0, help="of this command")
+    asked.add_argument("--total", type=float, help="of the whole plan; --minutes unless given")
+    asked.add_argument("--resume", action="store_true", help="go on with the plan in the folder of runs")
     asked.add_argument("--out", type=Path, required=True)
     asked.add_argument("--runs", type=Path, default=Path("runs"))
     asked.add_argument("--preset", default="gpu")
+    asked.add_argument(
+        "--games", type=int, default=64, help="against each opponent, now and then; 0 for none"
+    )
     asked.add_argument("--set", nargs="*", default=[], help="name=number of the config, to try things out")
     words = asked.parse_args()
     use_compile_cache()
     games = FAMILIES[words.which]
-    config = PRESETS[words.preset]
+    config = preset(words.preset, games[0])
     if words.which == "corso":
         config = replace(config, lanes=config.lanes // 4, batch=config.batch // 4, kept=config.kept)
     for text in words.set:
@@ -52,10 +68,12 @@ def main() -> None:
     folder = words.runs / words.which
     tell(device=str(jax.devices()[0]), jax=jax.__version__, which=words.which)
 
-    if (folder / "config.json").exists():
+    if words.resume and not (folder / "config.json").exists():
+        sys.exit(f"{folder} holds no run; start one without --resume")
+    if words.resume:
         config = replace(config, iterations=json.loads((folder / "config.json").read_text())["iterations"])
     else:
-        config = replace(config, iterations=planned(games, config, began, words.minutes))
+        config = replace(config, iterations=planned(games, config, began, words.total or words.minutes))
     learner = AlphaZero(games, config)
     written = words.out / f"{words.which}.safetensors"
 
@@ -67,12 +85,20 @@ def main() -> None:
             "device": str(jax.devices()[0].device_kind),
         }
         save_weights(written, network, config.network, games, summary)
-        shutil.copy(folder / "metrics.jsonl", words.out / f"{words.which}-metrics.jsonl")
-        return {}
+        if (folder / "metrics.jsonl").exists():
+            shutil.copy(folder / "metrics.jsonl", words.out / f"{words.which}-metrics.jsonl")
 
-    left = words.minutes - (time.monotonic() - began) / 60
-    settings = Run(folder, resume=True, save_every=50, evaluate_every=20, minutes=left)
-    state, done = run(learner, settings, asdict(config), evaluate=keep)
+    def evaluate(network, iteration):
+        keep(network, iteration)
+        return (
+            climb(games[0], OPPONENTS.get(words.which, []), words.games, network, iteration)
+            if words.games
+            else {}
+        )
+
+    left = words.minutes - (time.monotonic() - began + SAVING) / 60
+    settings = Run(folder, resume=words.resume, save_every=50, evaluate_every=20, minutes=left)
+    state, done = run(learner, settings, asdict(config), evaluate=evaluate)
     keep(learner.network(state), learner.iteration(state))
     tell(which=words.which, done=done, iterations=learner.iteration(state), seconds=time.monotonic() - began)
 
@@ -88,8 +114,8 @@ def planned(games, config, began, minutes) -> int:
         state, _ = learner.iterate(state)
     each = (time.monotonic() - compiled) / 3
     left = 60 * minutes - (time.monotonic() - began)
-    # The planned run compiles its updates once more, and saves now and then.
-    count = max(10, int((left - 25) / each * 0.97))
+    # The planned run compiles once more, saves and plays its opponents now and then.
+    count = max(10, int((left - 25 - SAVING) / each * 0.95))
     tell(
         seconds_an_iteration=each, iterations=count, samples=count * config.lanes * config.steps * len(games)
     )

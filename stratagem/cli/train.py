@@ -4,17 +4,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from stratagem.agents import make_agent
-from stratagem.agents.agent import Forgetful
-from stratagem.arena.match import play_games
+from stratagem.arena.climb import climb
 from stratagem.arena.report import Standing, markdown, standing
 from stratagem.arena.report import write_report as write_rating
 from stratagem.arena.tournament import Tournament, run_tournament
@@ -24,7 +20,7 @@ from stratagem.cli.tournament import print_table
 from stratagem.core.compile_cache import use_compile_cache
 from stratagem.core.errors import BadOption
 from stratagem.core.files import recover_lines
-from stratagem.core.game import Game, View
+from stratagem.core.game import Game
 from stratagem.core.registry import read_options
 from stratagem.games import make_game
 from stratagem.learners.alphazero import AlphaZero, AlphaZeroConfig, State, policies_of
@@ -115,7 +111,9 @@ class Command:
     def for_ppo(self) -> train_ppo.Training:
         """The same wishes for the other learner."""
         if self.also:
-            raise BadOption("PPO learns several sizes as one game: generals:width=12,height=12,least=8, not --also")
+            raise BadOption(
+                "PPO learns several sizes as one game: generals:width=12,height=12,least=8, not --also"
+            )
         given = {one.name: getattr(self, one.name) for one in fields(train_ppo.Training)}
         return train_ppo.Training(**given)
 
@@ -200,49 +198,6 @@ def configured(name: str, game: Game, changes: tuple[str, ...]) -> AlphaZeroConf
 def ladder_of(game: Game) -> tuple[str, ...]:
     """Who there is to measure a player against."""
     return LADDERS.get(game.spec.name, ("random",))
-
-
-@dataclass(frozen=True)
-class Learning(Forgetful):
-    """The network as it is now, without search: an agent whose weights are an argument, so it compiles once."""
-
-    game: Any
-    network: Any
-    traceable: ClassVar[bool] = False
-
-    def act(self, memory: Any, view: View, legal: np.ndarray, key: np.random.Generator) -> int:
-        return int(self.act_many([memory], view[None], legal[None], [key])[0])
-
-    def act_many(
-        self, memories: list[Any], views: View, legals: np.ndarray, keys: list[np.random.Generator]
-    ) -> np.ndarray:
-        rows = 1 << (len(legals) - 1).bit_length()  # few shapes, so few compilations
-        spread = np.arange(rows) % len(legals)
-        chosen = likeliest(self.network, jnp.asarray(views[spread]), jnp.asarray(legals[spread]))
-        return np.asarray(chosen)[: len(legals)]
-
-
-@eqx.filter_jit
-def likeliest(network: Any, views: jax.Array, legals: jax.Array) -> jax.Array:
-    """int[R]: the network's first choice in each row."""
-    logits = jax.vmap(network)(views).logits
-    return jnp.argmax(jnp.where(legals, logits, -jnp.inf), axis=-1)
-
-
-def climb(game: Game, ladder: list[str], games: int, network: Any, iteration: int) -> Mapping[str, float]:
-    """The score of the network alone against each opponent, seats in turn, and in each role where there are roles."""
-    scores: dict[str, float] = {}
-    for name in ladder:
-        agents = [Learning(game, network), make_agent(name, game)]
-        seatings = [[(seat + index) % 2 for seat in range(game.spec.seats)] for index in range(games)]
-        played = play_games(game, agents, seatings, [index // 2 for index in range(games)])
-        points = [(one.returns[one.seating.index(0)] + 1) / 2 for one in played]
-        scores[f"against {name}"] = float(np.mean(points))
-        roles = [one.roles[one.seating.index(0)] if one.roles else "" for one in played]
-        for role in sorted(set(filter(None, roles))):
-            held = [score for score, one in zip(points, roles, strict=True) if one == role]
-            scores[f"against {name} as {role}"] = float(np.mean(held))
-    return scores
 
 
 def opening(game: Any, network: Any) -> dict[str, np.ndarray]:
