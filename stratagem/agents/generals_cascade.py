@@ -4,7 +4,8 @@
 2. defend: a stack that could take my general is met, or the general is reinforced in time.
 3. take a castle that is near and pays.
 4. assault, after each tick: gather along the richest way to where the enemy general is likeliest.
-5. expand, in the rest of every fifty turns, so that as much land as can be has grown at the next tick.
+5. expand, in the rest of every fifty turns, so that as much land as can be has grown at the next tick; first towards
+   where the enemy general may be, because the land that is taken shows what lies beside it.
 
 Plans are made of one thing, `flow`: what arrives at a goal, from each cell, and in how many moves. Each turn is
 planned anew; a stack under way stays the best choice because its way has become shorter.
@@ -16,8 +17,9 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from stratagem.agents.generals_memory import Memory, Remembering, take_in
-from stratagem.agents.generals_paths import Flow, downhill, flow
+from stratagem.agents.generals_belief import Mind, density, empty_mind, look
+from stratagem.agents.generals_memory import Memory, note_move
+from stratagem.agents.generals_paths import Flow, downhill, flow, neighbours
 from stratagem.agents.generals_simple import act_best, one_move, takings
 from stratagem.games.generals.game import Generals
 from stratagem.games.generals.rules import (
@@ -34,6 +36,11 @@ from stratagem.games.generals.rules import (
 )
 
 TICK = 50
+SETTLED = 75  # the turn from which the general keeps a guard
+NEAR, HASTE = (
+    10,
+    0.4,
+)  # places count less by this power of their distance, which hardly matters when it is short
 
 
 class Field(NamedTuple):
@@ -82,7 +89,7 @@ def along(ways: Flow, start: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Cascade(Remembering):
+class Cascade:
     """Wins if it can, defends if it must, expands before the tick, takes castles, gathers and attacks."""
 
     game: Any
@@ -98,22 +105,44 @@ class Cascade(Remembering):
     """Per cent of the enemy's army that it needs."""
     detour: int = 6
     """Steps that a castle may be away from what takes it."""
+    scout: float = 5.0
+    """What showing the likeliest place of the enemy general is worth when land is taken; a plain cell counts 1."""
+    lost_sight: int = 8
+    """Turns for which a stack that went out of sight is still a threat."""
+    siege: int = 8
+    """Army that, arriving at an empty general, keeps the general's guard at home."""
+    guard: int = 15
+    """Per cent of the enemy's army that stays on the general."""
     traceable: ClassVar[bool] = True
 
-    def act(self, memory: Memory, view: View, legal: Array, key: Array) -> Array:
+    def memory(self) -> Mind:
+        return empty_mind(self.game)
+
+    def remember(self, memory: Mind, view: View, action: Array) -> Mind:
+        seen_now = look(self.game, memory, view)
+        return seen_now._replace(known=note_move(self.game, seen_now.known, action))
+
+    def act(self, memory: Mind, view: View, legal: Array, key: Array) -> Array:
         game: Generals = self.game
-        known = take_in(game, memory, view)
+        mind = look(game, memory, view)
+        known = mind.known
         field = survey(known, view)
         rounds = (game.height + game.width) // 2 + 4
-        stack = first_of(field.army.astype(jnp.float32), field.movable)
-        enemy = self.suspect(known, field, stack, rounds)
-        to_enemy = flow(enemy, field.passable | enemy, my_gain(field), rounds)
+        # What stands on the general stays there, out of all plans but the winning one, until it is a strong guard.
+        raid, raiders = self.raids(known, field, rounds // 3)
+        besieged = (raiders & (raid.arrives - raid.steps // 2 >= self.siege)).any()
+        weak = (field.army * 100 < view.total[1] * self.guard) & (view.turn >= SETTLED)
+        away = field._replace(movable=field.movable & ~(field.home & (weak | besieged)))
+        stack = first_of(field.army.astype(jnp.float32), away.movable)
+        dense = density(mind)
+        enemy = self.suspect(mind, dense, field, stack, rounds)
+        to_enemy = flow(enemy, away.passable | enemy, my_gain(field), rounds)
         plans = [
             self.win(known, field, enemy, to_enemy),
-            self.defend(field, view, rounds),
-            self.take_castle(field, view, rounds),
-            self.assault(field, view, to_enemy),
-            self.expand(field, view, rounds),
+            self.defend(known, field, raid, raiders, rounds // 3),
+            self.take_castle(away, view, rounds // 3),
+            self.assault(away, view, to_enemy),
+            self.expand(away, view, dense, rounds // 2),
         ]
         scores = jnp.zeros((4, *game.shape), jnp.float32)
         for plan in reversed(plans):
@@ -131,26 +160,12 @@ class Cascade(Remembering):
         pays = can.any() & ~urgent & (view.total[0] >= view.total[1]) & (view.turn < self.game.cap - 200)
         return jnp.where(pays, place * self.game.per_cell + BUILD, move).astype(jnp.int32)
 
-    def suspect(self, known: Memory, field: Field, stack: Array, rounds: int) -> Array:
-        """bool[H, W]: where to look for the enemy general: known, or the densest part of the belief on our way.
-
-        A general sits inside its land, so belief is highest a little beyond the land that is known to be theirs.
-        """
+    def suspect(self, mind: Mind, dense: Array, field: Field, stack: Array, rounds: int) -> Array:
+        """bool[H, W]: where to look for the enemy general: known, or where belief is densest, not far off our way."""
         game: Generals = self.game
-        nothing = jnp.zeros(game.shape, jnp.int32)
-        theirs = field.theirs
-        away = flow(theirs, field.passable, nothing, rounds).steps
-        depth = jnp.clip(jnp.sqrt(known.land[1, -1].astype(jnp.float32)) / 2, 1.0, 5.0)
-        near_theirs = jnp.exp(-jnp.abs(away - depth) / 3.0)
-        belief = jnp.where(known.possible, jnp.where(theirs.any(), near_theirs, 1.0), 0.0)
-        reach = 2
-        padded = jnp.pad(belief, reach)
-        dense = jnp.zeros(game.shape, jnp.float32)
-        for down in range(2 * reach + 1):
-            for across in range(2 * reach + 1):
-                dense = dense + padded[down : down + game.height, across : across + game.width]
-        from_stack = flow(stack, field.passable, nothing, rounds)
-        worth = dense / (10.0 + jnp.minimum(from_stack.steps, 100))
+        from_stack = flow(stack, field.passable, jnp.zeros(game.shape, jnp.int32), rounds)
+        worth = dense / (NEAR + jnp.minimum(from_stack.steps, 100)) ** HASTE
+        known = mind.known
         guess = first_of(worth, known.possible & from_stack.open)
         found = (jnp.arange(game.cells) == known.general).reshape(game.shape)
         return jnp.where(known.general >= 0, found, guess)
@@ -165,21 +180,30 @@ class Cascade(Remembering):
         start = first_of(-to_enemy.steps.astype(jnp.float32), able)
         return Plan(along(to_enemy, start), able.any() & (known.general >= 0))
 
-    def defend(self, field: Field, view: View, rounds: int) -> Plan:
-        """Meet the most dangerous stack, or bring home what comes in time."""
-        visible = (seen(view) != 0) & (seen(view) != STRUCTURE)
+    def raids(self, known: Memory, field: Field, rounds: int) -> tuple[Flow, Array]:
+        """The enemy's ways to my general, and bool[H, W] the stacks that may be on them, in sight or just out of it."""
         their_gain = jnp.where(field.theirs, field.army - 1, -(field.army + 1))
-        raid = flow(field.home, field.passable, jnp.where(field.theirs | field.mine, their_gain, -1), rounds)
+        ways = flow(field.home, field.passable, jnp.where(field.theirs | field.mine, their_gain, -1), rounds)
+        fresh = known.turn - known.seen_at <= self.lost_sight
+        return ways, field.theirs & fresh & (field.army >= 2) & ways.open & (ways.steps <= self.alarm)
+
+    def defend(self, known: Memory, field: Field, raid: Flow, raiders: Array, rounds: int) -> Plan:
+        """Meet the most dangerous stack, or bring home what comes in time."""
+        age = known.turn - known.seen_at
         guard = jnp.where(field.home, field.army, 0).sum()
-        raiders = field.theirs & visible & (field.army >= 2) & raid.open & (raid.steps <= self.alarm)
         danger = jnp.where(raiders, raid.arrives - guard - raid.steps // 2, -1)
         raider = first_of(danger.astype(jnp.float32) - raid.steps, raiders & (danger > 0))
         threatened = raider.any()
-        time_left = jnp.where(raider, raid.steps, 0).sum()
+        time_left = jnp.where(raider, raid.steps - age, 0).sum()
         strength = jnp.where(raider, field.army, 0).sum()
 
+        homeward = flow(field.home, field.passable, my_gain(field), rounds)
         meeting = flow(raider, field.passable, my_gain(field), rounds)
-        able = field.movable & meeting.open & (meeting.arrives > strength) & (meeting.steps <= time_left)
+        # The general's own guard goes out only to what stands beside it, and nobody runs after what is ahead of it.
+        ahead = (~field.home & (homeward.steps <= time_left)) | (meeting.steps <= 1)
+        able = (
+            field.movable & ahead & meeting.open & (meeting.arrives > strength) & (meeting.steps <= time_left)
+        )
         meets = first_of(-meeting.steps.astype(jnp.float32), able)
         rallying = flow(field.home, field.mine, my_gain(field), rounds)
         in_time = field.movable & rallying.open & (rallying.steps <= time_left) & ~field.home
@@ -187,7 +211,7 @@ class Cascade(Remembering):
         scores = jnp.where(able.any(), along(meeting, meets), along(rallying, rallies))
         return Plan(scores, threatened & (able.any() | in_time.any()))
 
-    def expand(self, field: Field, view: View, rounds: int) -> Plan:
+    def expand(self, field: Field, view: View, dense: Array, rounds: int) -> Plan:
         """Take land. A stack of n at distance d takes n cells in d + n moves; the best such share moves."""
         taking = takings(view)
         frontier = field.passable & ~field.mine & ~(field.theirs & (field.army > 1))
@@ -195,7 +219,8 @@ class Cascade(Remembering):
         spare = (field.army - 1).astype(jnp.float32)
         share = spare / (spare + ways.steps - 1.0 + 1e-6)
         # What takes a cell now comes before what must walk first, and the smaller stack before the larger.
-        straight = jnp.where(taking > 0, taking + 1.0 / (1.0 + spare), 0.0)
+        worth = taking + 1.0 / (1.0 + spare) + neighbours(dense, 0) * self.scout
+        straight = jnp.where((taking > 0) & field.movable, worth, 0.0)
         walking = one_move(downhill(ways.cost), field.movable & ways.open) * share
         scores = jnp.where(straight.max() > 0, straight, walking)
         return Plan(scores, scores.max() > 0)

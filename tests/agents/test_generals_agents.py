@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from stratagem.agents import make_agent
+from stratagem.agents.generals_belief import Mind, belief
 from stratagem.agents.generals_memory import NEVER, blank, note_move, take_in
 from stratagem.agents.generals_paths import downhill, flow
 from stratagem.games import make_game
@@ -103,6 +104,54 @@ def test_cascade_meets_a_stack_that_could_take_its_general():
     agent = make_agent("cascade", ROW)
     action = agent.act(agent.memory(), ROW.view(state, jnp.int32(0)), ROW.legal(state)[0], jax.random.key(0))
     assert ROW.write_action(int(action)) == "1,2 left"
+
+
+def choice(text, agent="cascade"):
+    """What an agent that has seen nothing before does on this position of the row."""
+    state, player = ROW.read(text), make_agent(agent, ROW)
+    action = player.act(
+        player.memory(), ROW.view(state, jnp.int32(0)), ROW.legal(state)[0], jax.random.key(0)
+    )
+    return ROW.write_action(int(action))
+
+
+def test_cascade_does_not_run_after_a_raider_that_will_be_there_first():
+    # Twelve are three steps from the general, thirty are two steps behind them; eight beside it come in time.
+    raided = ".a9 . .a1 . . . . . / ga3 . . .b12 . .a30 . . / . . . . . . . B | 60 -"
+    assert choice(raided) == "0,0 down"
+
+
+def test_cascade_keeps_its_guard_at_home_while_a_stack_is_near():
+    # Thirty on the general are enough against the twenty in sight, but only as long as they stay.
+    near = "ga30 .a1 .a1 .a1 .b20 . . . / . . . . . . . . / . . . . . . . B | 60 -"
+    assert choice(near) == "0,0 pass"
+    assert choice(near.replace(".b20", ".b1")) in ("0,0 right", "0,0 down")
+
+
+def belief_with(**cells):
+    """The belief on a 9×9 board: possible everywhere, `theirs` were seen to be the enemy's and `nobodys` neutral."""
+    game = Generals(width=9, height=9, apart=4)
+    known = blank(game)
+    seen_at, owner = known.seen_at, known.owner
+    for row, column in cells.get("theirs", []):
+        seen_at, owner = seen_at.at[row, column].set(80), owner.at[row, column].set(OPPONENT)
+    for row, column in cells.get("nobodys", []):
+        seen_at = seen_at.at[row, column].set(80)
+    possible = known.possible & (seen_at < 0)
+    return belief(Mind(known._replace(seen_at=seen_at, owner=owner, possible=possible), owner == OPPONENT))
+
+
+def test_belief_is_near_enemy_land_and_away_from_nobodys():
+    believed = belief_with(theirs=[(4, 1)], nobodys=[(4, 7)])
+    assert float(believed[4, 2]) > float(believed[0, 4]) > float(believed[4, 6]) > 0
+    assert float(believed[4, 1]) == 0  # seen, and no general
+
+
+def test_land_that_was_free_in_the_opening_says_nothing():
+    game = Generals(width=9, height=9, apart=4)
+    early = blank(game)._replace(seen_at=blank(game).seen_at.at[4, 7].set(20))
+    believed = belief(Mind(early, early.owner == OPPONENT))
+    assert float(believed[4, 6]) == float(believed[0, 0])
 
 
 def duel(game, first, second, games, seed=0):
