@@ -1,0 +1,77 @@
+"""The network whose moves are pairs of cells."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from stratagem.core.errors import BadOption, UnknownName
+from stratagem.games.corso import Corso
+from stratagem.games.general import General
+from stratagem.networks import make_network, parameters
+from stratagem.networks.from_to import read_general, read_nine, read_twelve
+from stratagem.networks.weights import load_weights, save_weights
+
+GAME = General()
+SMALL = "from-to:channels=4,blocks=1,width=4"
+
+
+@pytest.fixture(scope="module")
+def view():
+    return GAME.view(GAME.init(jax.random.key(0)), 0)
+
+
+def test_it_has_a_logit_for_every_action_and_values_that_sum_to_zero(view):
+    output = make_network(SMALL, GAME, jax.random.key(0))(view)
+    assert output.logits.shape == (10_004,)
+    np.testing.assert_allclose(output.values.sum(), 0, atol=1e-6)
+
+
+def test_a_logit_is_how_well_start_and_end_fit(view):
+    network = make_network(SMALL, GAME, jax.random.key(0))
+    offsets = jnp.zeros((19, 19)).at[9 + 2, 9 - 3].set(5.0)  # two rows down, three columns left
+    other = network.__class__.__new__(network.__class__)
+    for name, value in vars(network).items():
+        object.__setattr__(other, name, offsets if name == "offsets" else value)
+    change = np.asarray(other(view).logits - network(view).logits)[:10_000].reshape(100, 100)
+    starts, ends = np.nonzero(np.abs(change) > 1)
+    # From rows 0 to 7 and columns 3 to 9 such a move stays on the board: 56 pairs, all of the same step.
+    assert len(starts) == 8 * 7
+    assert set(zip(ends // 10 - starts // 10, ends % 10 - starts % 10, strict=True)) == {(2, -3)}
+
+
+def test_the_better_network_has_a_fourteenth_of_the_seeds_numbers():
+    seed = parameters(make_network("classic:planes=9", GAME, jax.random.key(0)))
+    # 9·9·196 + 14·9·196² + 196·2 + 196 + 200·10,004 + 10,004 + 100·64 + 64 + 64 + 1 weights and biases, and four
+    # numbers for each of 196·15 + 3 normalised channels.
+    weights = 81 * 196 + 126 * 196**2 + 392 + 196 + 200 * 10_004 + 10_004 + 6400 + 64 + 64 + 1
+    assert seed == weights + 4 * (196 * 15 + 3)
+    assert parameters(make_network("from-to", GAME, jax.random.key(0))) * 14 < seed
+
+
+def test_nine_and_twelve_planes_remain_available(view):
+    assert read_nine(view).shape == (10, 10, 9)
+    assert read_twelve(view).shape == (10, 10, 12)
+    np.testing.assert_array_equal(read_twelve(view)[..., :9], read_nine(view))
+    for planes in (9, 12):
+        make_network(f"{SMALL},planes={planes}", GAME, jax.random.key(0))(view)
+    with pytest.raises(BadOption, match="9, 12"):
+        make_network(f"{SMALL},planes=10", GAME, jax.random.key(0))
+
+
+def test_the_die_is_told_by_planes_of_its_own():
+    for die in range(7):
+        view = jnp.zeros((10, 10, 15)).at[..., 6].set(die / 6)
+        np.testing.assert_array_equal(read_general(view)[0, 0, -6:], np.arange(1, 7) == die)
+
+
+def test_weights_survive_a_file(view, tmp_path):
+    network = make_network(SMALL, GAME, jax.random.key(5))
+    save_weights(tmp_path / "w.safetensors", network, SMALL, [GAME], {})
+    again = load_weights(tmp_path / "w.safetensors", GAME)
+    np.testing.assert_array_equal(network(view).logits, again(view).logits)
+
+
+def test_it_is_refused_for_a_game_without_such_moves():
+    with pytest.raises(UnknownName, match="does not fit corso"):
+        make_network("from-to", Corso(), jax.random.key(0))
