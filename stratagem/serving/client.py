@@ -1,7 +1,7 @@
 """The other end of the socket: `AsyncClient` in an event loop, `Client` from any thread.
 
 A client notices at once when its server goes away: every open question ends with `ServerGone`. The next question
-connects again.
+connects again. A server that hangs is noticed by the question's deadline (`Late`).
 """
 
 import asyncio
@@ -196,7 +196,7 @@ class Client:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="serving client", daemon=True)
         self._thread.start()
-        self._client = self._wait(self._make(address, connect_s, deadline_s))
+        self._client = AsyncClient(address, connect_s, deadline_s)
 
     def __enter__(self) -> "Client":
         return self
@@ -247,9 +247,6 @@ class Client:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
-
-    async def _make(self, *facts: Any) -> AsyncClient:
-        return AsyncClient(*facts)
 
     async def _hang_up(self) -> None:
         self._client.close()

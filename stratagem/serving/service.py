@@ -38,6 +38,8 @@ class Settings:
     """Most questions that wait for a model; further ones are told that it is busy."""
     deadline_s: float = 30.0
     """For questions that do not bring their own."""
+    batches: int = 2
+    """Batches of one model that are computed at a time; one batch alone keeps little more than one core busy."""
     agent_largest: int = 16
     """Most positions in a batch of a whole agent; programs are compiled for 1, 4, 16 … up to it."""
     workers: int = 1
@@ -46,7 +48,7 @@ class Settings:
     """How often weight files are looked at for changes; 0 never."""
 
     def __post_init__(self) -> None:
-        for name, low in (("largest", 1), ("queue", 1), ("agent_largest", 1), ("workers", 1)):
+        for name, low in (("largest", 1), ("queue", 1), ("batches", 1), ("agent_largest", 1), ("workers", 1)):
             if getattr(self, name) < low:
                 raise BadOption(f"serving: {name} is {low} or more, not {getattr(self, name)}")
         for name in ("wait_ms", "deadline_s", "watch_s"):
@@ -97,7 +99,7 @@ class Service:
         model = load_model(name, path, game_of(path, game), rungs(self.settings.largest))
         with self._lock:
             self._stamps[name], self._reloads[name] = stamp, 0
-            self._models[name] = self._lane(f"model {name}", model)
+            self._models[name] = self._lane(f"model {name}", model, threads=self.settings.batches)
         return model
 
     def add_agent(self, choice: str, game: str, model: str = "") -> None:

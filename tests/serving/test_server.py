@@ -56,7 +56,7 @@ def running(folder):
     ready, facts = threading.Event(), {}
 
     async def serve():
-        with Service(Settings(largest=4, wait_ms=1.0, agent_largest=4, watch_s=0.0)) as service:
+        with Service(Settings(largest=4, wait_ms=1.0, batches=1, agent_largest=4, watch_s=0.0)) as service:
             service.add_model("small", folder / "small.safetensors")
             async with Server(service, folder / "a.sock", 0) as server:
                 facts.update(

@@ -98,7 +98,7 @@ def test_a_wrong_question_is_refused_by_name(service, asked):
 
 
 def test_a_full_service_says_busy_and_a_cancelled_caller_leaves(file, asked):
-    with Service(Settings(largest=1, wait_ms=0.0, queue=1, watch_s=0.0)) as service:
+    with Service(Settings(largest=1, wait_ms=0.0, queue=1, batches=1, watch_s=0.0)) as service:
         service.add_model("small", file)
         gate, entered = threading.Event(), threading.Event()
         lane = service._models["small"]
