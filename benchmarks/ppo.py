@@ -4,8 +4,9 @@
 
 An iteration is the rollout (rules, views with memory, network, draw of the actions) and the updates on the samples that
 the advantage filter kept. Each part is also run alone, in as many batches of the same size: maps (made anew for the
-stock), rules (step and restart), views (both views, memories, records, legal masks), network (features and forward), update (advantages, filter, all
-gradient steps). What remains is the drawing of actions and what the parts lose when they wait for each other.
+stock), rules (step and restart), views (both views, memories, records, legal masks), network (features and forward),
+update (advantages, filter, all gradient steps). What remains is the drawing of actions and what the parts lose when
+they wait for each other.
 
 The goal on one H200 is 30,000 turns a second at 24 × 24 with the network of 15.4 million; the published figures imply
 3,300.
