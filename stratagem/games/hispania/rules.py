@@ -17,7 +17,7 @@ from jax import Array
 from stratagem.core.errors import RulesetMismatch
 from stratagem.core.game import GameSpec, winners_share
 from stratagem.core.play import pick
-from stratagem.games.hispania import battle, engine, growth, movement, text
+from stratagem.games.hispania import battle, encoding, engine, growth, movement, text
 from stratagem.games.hispania.arrays import at
 from stratagem.games.hispania.loading import load
 from stratagem.games.hispania.scenario import SLOTS, Scenario
@@ -215,6 +215,18 @@ class Hispania:
 
     def state_of(self, view: View) -> Any:
         return view.state
+
+    def encode(self, view: View) -> encoding.Encoding:
+        """The view in numbers, from the side of whoever decides."""
+        return encoding.encode(self.tables, view.state)
+
+    def factors(self, state: State) -> encoding.Factors:
+        """The legal values of a token: type, tile, units given the tile, battle."""
+        return encoding.factors(self.tables, state, self.choices(state))
+
+    def action_of(self, state: State, tile: Array, units: Array, battle: Array) -> Array:
+        """int32: the action for the parts of a token."""
+        return encoding.action_of(self.tables, state, tile, units, battle)
 
     # Text. Host side only.
 
