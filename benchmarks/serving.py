@@ -50,6 +50,7 @@ from stratagem.serving.models import forms_of
 
 GAME = Corso()
 MODEL = "corso"
+GOAL = 8.0
 
 
 class Positions:
@@ -216,6 +217,8 @@ def throughput(folder, weights, sets, clients, seconds, rounds):
             "median, lowest and highest gain": gains,
             "server CPU, one caller / batched": round(saved, 2),
         }
+    gain = result["positions of games"]["median, lowest and highest gain"]["batched / one caller"][0]
+    result["goal"] = {"batched / one caller": GOAL, "reached": gain >= GOAL}
     counted = ("mean_batch", "batch_fill", "asked_alike", "batch_ms")
     result["batching server"] = {key: told[key] for key in counted}
     return result
