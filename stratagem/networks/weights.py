@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from stratagem.core.errors import DamagedFile, RulesetMismatch
 from stratagem.core.game import Game
-from stratagem.networks import full_choice, make_network
+from stratagem.networks import cast, full_choice, make_network
 from stratagem.networks.senses import Senses
 from stratagem.networks.tensors import read_facts, read_tree, write_tree
 
@@ -37,8 +38,15 @@ def load_weights(path: Path | str, game: Game) -> Any:
     return read_tree(path, like)
 
 
-def save_policy(path: Path | str, network: Any, choice: str, senses: Senses, summary: dict[str, Any]) -> None:
-    """Write a network that plays a game by feel, on boards of any size."""
+def save_policy(
+    path: Path | str,
+    network: Any,
+    choice: str,
+    senses: Senses,
+    summary: dict[str, Any],
+    stored: str = "float32",
+) -> None:
+    """Write a network that plays a game by feel, on boards of any size; `stored` float16 halves the file."""
     spec = senses.spec
     facts = {
         "kind": "weights",
@@ -47,9 +55,10 @@ def save_policy(path: Path | str, network: Any, choice: str, senses: Senses, sum
         "version": spec.version,
         "rulesets": {spec.ruleset: spec.title},
         "network": full_choice(choice, senses.game),
+        "stored": stored,
         "summary": summary,
     }
-    write_tree(path, network, facts)
+    write_tree(path, cast(network, jnp.dtype(stored)), facts)
 
 
 def load_policy(path: Path | str, senses: Senses) -> Any:
@@ -63,8 +72,12 @@ def load_policy(path: Path | str, senses: Senses) -> Any:
             f"{path} was trained for {trained} (rules {facts['version']}), not for {senses.spec.title} "
             f"(rules {senses.spec.version})"
         )
-    like = jax.eval_shape(lambda: make_network(facts["network"], senses, jax.random.key(0)))  # type: ignore[arg-type]
-    return read_tree(path, like)
+
+    def stored() -> Any:
+        network = make_network(facts["network"], senses, jax.random.key(0))  # type: ignore[arg-type]
+        return cast(network, jnp.dtype(facts["stored"]))
+
+    return cast(read_tree(path, jax.eval_shape(stored)), jnp.float32)
 
 
 def weight_facts(path: Path | str) -> dict[str, Any]:

@@ -227,6 +227,12 @@ def test_a_policy_file_serves_all_sizes_of_its_game_and_no_other(tmp_path):
     again = load_policy(path, GeneralsSenses(game_of(9, build=True)))
     for one, other in zip(jax.tree.leaves(network), jax.tree.leaves(again), strict=True):
         np.testing.assert_array_equal(one, other)
+    half = tmp_path / "half.safetensors"
+    save_policy(half, network, SMALL["patch"], senses, {}, stored="float16")
+    assert half.stat().st_size < 0.6 * path.stat().st_size
+    again = load_policy(half, senses)
+    assert again.rows.dtype == jnp.float32
+    np.testing.assert_allclose(again.rows, network.rows, atol=1e-3)
     with pytest.raises(RulesetMismatch, match="was trained for"):
         load_weights(path, Corso())
     with pytest.raises(DamagedFile, match="not a policy"):

@@ -1,0 +1,52 @@
+"""Which learner `stratagem train` takes, and what it is told."""
+
+from pathlib import Path
+
+import jax
+import pytest
+
+from stratagem.agents.generals_senses import GeneralsSenses
+from stratagem.cli.train import Command
+from stratagem.cli.train_ppo import Training, configured, first_weights, fits
+from stratagem.core.errors import BadOption, UnknownName
+from stratagem.games import make_game
+from stratagem.learners.ppo import PPOConfig
+from stratagem.networks import make_network
+from stratagem.networks.weights import save_policy
+from tests.small_generals import hand_drawn
+
+SMALL = "patch:depth=1,width=8,heads=2,feed=1,bins=8"
+
+
+def test_games_with_secrets_are_learned_by_ppo_and_others_by_search():
+    assert fits(make_game("generals"))
+    assert not fits(make_game("corso"))
+    assert not fits(make_game("general"))
+
+
+def test_what_was_asked_for_reaches_the_learner():
+    command = Command(
+        game="generals", preset="gpu", set=("trace=0.7",), minutes=25.0, seed=3, out=Path("there")
+    )
+    asked = command.for_ppo()
+    assert asked == Training("generals", "gpu", ("trace=0.7",), None, Path("there"), 3, minutes=25.0)
+    with pytest.raises(BadOption, match="least=8"):
+        Command(game="generals", also=("generals:width=9",)).for_ppo()
+
+
+def test_settings_are_changed_by_name():
+    assert configured(PPOConfig(), ("top=0.5", "cut_is_draw=yes")) == PPOConfig(top=0.5, cut_is_draw=True)
+    with pytest.raises(UnknownName, match="did you mean 'trace'"):
+        configured(PPOConfig(), ("trac=0.5",))
+
+
+def test_training_starts_only_from_weights_of_the_same_network(tmp_path):
+    senses = GeneralsSenses(hand_drawn(5))
+    network = jax.jit(lambda key: make_network(SMALL, senses, key))(jax.random.key(0))
+    path = tmp_path / "first.safetensors"
+    save_policy(path, network, SMALL, senses, {})
+    larger = GeneralsSenses(hand_drawn(7))
+    assert (first_weights(path, larger, PPOConfig(network=SMALL)).rows == network.rows).all()
+    with pytest.raises(BadOption, match="--set network="):
+        first_weights(path, larger, PPOConfig(network="patch"))
+    assert first_weights(None, larger, PPOConfig()) is None
