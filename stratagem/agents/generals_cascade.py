@@ -83,6 +83,11 @@ def first_of(worth: Array, among: Array) -> Array:
     return (jnp.arange(among.size) == best).reshape(among.shape) & among
 
 
+def rounds_for(steps: int) -> int:
+    """The rounds in which `flow` finds all ways of so many steps."""
+    return steps // 2 + 1
+
+
 def along(ways: Flow, start: Array) -> Array:
     """float32[4, H, W]: the first step of the way from `start`."""
     return one_move(downhill(ways.cost), start)
@@ -129,7 +134,7 @@ class Cascade:
         field = survey(known, view)
         rounds = (game.height + game.width) // 2 + 4
         # What stands on the general stays there, out of all plans but the winning one, until it is a strong guard.
-        raid, raiders = self.raids(known, field, rounds // 3)
+        raid, raiders = self.raids(known, field)
         besieged = (raiders & (raid.arrives - raid.steps // 2 >= self.siege)).any()
         weak = (field.army * 100 < view.total[1] * self.guard) & (view.turn >= SETTLED)
         away = field._replace(movable=field.movable & ~(field.home & (weak | besieged)))
@@ -139,8 +144,8 @@ class Cascade:
         to_enemy = flow(enemy, away.passable | enemy, my_gain(field), rounds)
         plans = [
             self.win(known, field, enemy, to_enemy),
-            self.defend(known, field, raid, raiders, rounds // 3),
-            self.take_castle(away, view, rounds // 3),
+            self.defend(known, field, raid, raiders),
+            self.take_castle(away, view),
             self.assault(away, view, to_enemy),
             self.expand(away, view, dense, rounds // 2),
         ]
@@ -180,15 +185,17 @@ class Cascade:
         start = first_of(-to_enemy.steps.astype(jnp.float32), able)
         return Plan(along(to_enemy, start), able.any() & (known.general >= 0))
 
-    def raids(self, known: Memory, field: Field, rounds: int) -> tuple[Flow, Array]:
+    def raids(self, known: Memory, field: Field) -> tuple[Flow, Array]:
         """The enemy's ways to my general, and bool[H, W] the stacks that may be on them, in sight or just out of it."""
         their_gain = jnp.where(field.theirs, field.army - 1, -(field.army + 1))
-        ways = flow(field.home, field.passable, jnp.where(field.theirs | field.mine, their_gain, -1), rounds)
+        gain = jnp.where(field.theirs | field.mine, their_gain, -1)
+        ways = flow(field.home, field.passable, gain, rounds_for(self.alarm))
         fresh = known.turn - known.seen_at <= self.lost_sight
         return ways, field.theirs & fresh & (field.army >= 2) & ways.open & (ways.steps <= self.alarm)
 
-    def defend(self, known: Memory, field: Field, raid: Flow, raiders: Array, rounds: int) -> Plan:
+    def defend(self, known: Memory, field: Field, raid: Flow, raiders: Array) -> Plan:
         """Meet the most dangerous stack, or bring home what comes in time."""
+        rounds = rounds_for(self.alarm)
         age = known.turn - known.seen_at
         guard = jnp.where(field.home, field.army, 0).sum()
         danger = jnp.where(raiders, raid.arrives - guard - raid.steps // 2, -1)
@@ -225,9 +232,9 @@ class Cascade:
         scores = jnp.where(straight.max() > 0, straight, walking)
         return Plan(scores, scores.max() > 0)
 
-    def take_castle(self, field: Field, view: View, rounds: int) -> Plan:
+    def take_castle(self, field: Field, view: View) -> Plan:
         """The castle that can be had in the fewest moves, when we are well ahead: it pays back only after 80 turns."""
-        ways = flow(field.castle, field.passable, my_gain(field), rounds)
+        ways = flow(field.castle, field.passable, my_gain(field), rounds_for(self.detour))
         # The garrison at the end of each way: all are 40 to 49, so the largest known is a safe bound.
         garrison = jnp.where(field.castle, field.army, 0).max()
         able = field.movable & ways.open & (ways.arrives > garrison + 1) & (ways.steps <= self.detour)
