@@ -81,6 +81,12 @@ def before_play(tables: Tables) -> After:
     return After(state, jnp.zeros_like(state.picked), moment(state))
 
 
+def first_turn(tables: Tables) -> State:
+    """The state in which every game starts: what `follow` makes of `before_play`."""
+    state = rounds.next_turn(tables, before_play(tables).state)
+    return settle(tables, state, new_turn=jnp.bool_(True))
+
+
 def play(tables: Tables, state: State, action: Array) -> After:
     """What a token does at once."""
     regions = len(tables.on_map)

@@ -1,20 +1,32 @@
 """What happens between nation turns: points, clean-up, events, arrivals, and whose turn is next."""
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
 from stratagem.games.hispania.arrays import at, lookup, put
-from stratagem.games.hispania.growth import appear, held_by, income
+from stratagem.games.hispania.growth import held_by, income
 from stratagem.games.hispania.stacks import (
-    counts_of,
+    Counts,
     hold,
     others_of,
     room_of,
-    row_of,
 )
 from stratagem.games.hispania.state import DONE, GROW, TURN_OVER, State
 from stratagem.games.hispania.tables import Tables
+
+
+class Arriving(NamedTuple):
+    """What arrivals change, and which of them are still to be placed."""
+
+    region: Array  # int32[N, S]
+    age: Array  # int32[N, S]
+    births: Array  # int32[N]
+    holder: Array  # int32[R]
+    waiting: Array  # bool[K]
+    due: Array  # bool[K]
 
 
 def table_points(tables: Tables, state: State, held: Array, nation: Array) -> Array:
@@ -115,44 +127,59 @@ def transform(
 def arrive(tables: Tables, state: State, due: Array) -> State:
     """Place these arrivals, bool[K], one by one; what finds no room goes on waiting."""
 
-    def some(carry: tuple[State, Array]) -> Array:
-        return carry[1].any()
+    def some(carry: Arriving) -> Array:
+        return carry.due.any()
 
-    def one(carry: tuple[State, Array]) -> tuple[State, Array]:
-        state, due = carry
-        number = jnp.argmax(due)
-        return place(tables, state, number, due.any()), put(due, number, False)
+    def one(carry: Arriving) -> Arriving:
+        return place(tables, state, carry)
 
-    return lax.while_loop(some, one, (state, due))[0]
+    start = Arriving(state.region, state.age, state.births, state.holder, state.waiting, due)
+    end = lax.while_loop(some, one, start)
+    full = tables.of_unit("hp")[np.maximum(tables.kind, 0)]
+    return state._replace(
+        region=end.region,
+        hp=jnp.where((state.region < 0) & (end.region >= 0), full, state.hp),
+        age=end.age,
+        births=end.births,
+        holder=end.holder,
+        waiting=end.waiting,
+    )
 
 
-def place(tables: Tables, state: State, number: Array, now: Array) -> State:
-    """One arrival."""
-
-    def of(field: str) -> Array:
-        return at(tables.of_arrival(field), number)
-
-    nation, kind, own_place, uprising = of("nation"), of("kind"), of("place"), of("uprising") > 0
-    leader = own_place >= 0
-    row = row_of(tables, state, nation)
-    free = (row.kind == kind) & (row.region < 0)
-    index = jnp.where(leader, own_place, jnp.argmax(free))
-    counter = leader | free.any()
-    counts = counts_of(row, len(tables.on_map))
-    room = room_of(tables, state, nation, counts, 1 - leader.astype(jnp.int32), leader.astype(jnp.int32))
-    _, hostile = others_of(tables, state, nation)
-    own = (state.holder == nation) | (state.holder < 0)
-    open_to = own | (uprising & hostile) | ~tables.on_map
-    takes = room & open_to & (~leader | (counts.units > 0) | ~tables.on_map)
+def place(tables: Tables, state: State, now: Arriving) -> Arriving:
+    """The first of those that are due."""
+    number = jnp.argmax(now.due)
+    facts = at(np.stack([tables.of_arrival(field) for field in ("nation", "uprising", "leader")], 1), number)
+    nation, uprising, leader = facts[0], facts[1] > 0, facts[2]
+    ours, leads = at(now.region, nation), at(tables.leads, nation)
+    free = at(tables.arrival_places, number) & (ours < 0)
+    state = state._replace(holder=now.holder)
+    here = ours[:, None] == jnp.arange(len(tables.on_map))
+    led = (here & leads[:, None]).sum(axis=0, dtype=jnp.int32)
+    counts = Counts(here.sum(axis=0, dtype=jnp.int32) - led, led)
+    room = room_of(tables, state, nation, counts, 1 - leader, leader)
+    open_to = (now.holder == nation) | (now.holder < 0) | ~tables.on_map
+    if any(one.uprising for one in tables.arrivals):
+        open_to |= uprising & others_of(tables, state, nation)[1]
+    takes = room & open_to & ((leader == 0) | (counts.units > 0) | ~tables.on_map)
     listed = at(tables.arrival_at, number)
     fits = ((listed[:, None] == jnp.arange(len(takes))) & takes).any(axis=1)
-    first = at(listed, jnp.argmax(fits))
-    rank = jnp.where(room & (state.holder == nation), tables.of_region("pop") + 1, 0)
-    region = jnp.where(fits.any(), first, jnp.argmax(rank))
+    rank = jnp.where(room & (now.holder == nation), tables.of_region("pop") + 1, 0)
     found = fits.any() | (rank > 0).any()
-    state = appear(tables, state, nation, index, region, now & counter & found)
-    settled = now & (found | ~counter)
-    return state._replace(waiting=put(state.waiting, jnp.where(settled, number, -1), False))
+    region = jnp.where(fits.any(), at(listed, jnp.argmax(fits)), jnp.argmax(rank))
+
+    comes = found & free.any()
+    own = jnp.arange(len(tables.kind)) == nation
+    piece = comes & own[:, None] & (jnp.arange(len(free)) == jnp.argmax(free))
+    settles = comes & (leader == 0) & (jnp.arange(len(takes)) == region) & tables.on_map & (now.holder < 0)
+    return Arriving(
+        region=jnp.where(piece, region, now.region),
+        age=jnp.where(piece, now.births[:, None], now.age),
+        births=now.births + (comes & own),
+        holder=jnp.where(settles, nation, now.holder),
+        waiting=put(now.waiting, jnp.where(found | ~free.any(), number, -1), False),
+        due=put(now.due, number, False),
+    )
 
 
 def due_arrivals(tables: Tables, state: State, uprising: Array) -> Array:

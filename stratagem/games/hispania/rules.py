@@ -109,7 +109,7 @@ class Hispania:
     @cached_property
     def _first(self) -> State:
         with jax.ensure_compile_time_eval():
-            return self.resolve(self._opening, jnp.int32(0))
+            return jax.jit(lambda: narrow(engine.first_turn(self.tables)))()
 
     @compiled
     def afterstate(self, state: State, actions: Array) -> After:

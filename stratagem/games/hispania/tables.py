@@ -30,6 +30,10 @@ class Arrival:
     place: int
     """For a leader its place among the nation's pieces; −1 for a unit, which takes any free counter."""
 
+    @property
+    def leader(self) -> bool:
+        return self.place >= 0
+
 
 @dataclass(frozen=True)
 class Tables:
@@ -207,6 +211,12 @@ class Tables:
 
     def of_arrival(self, field: str) -> np.ndarray:  # int32[K]
         return np.array([getattr(one, field) for one in self.arrivals], np.int32)
+
+    @cached_property
+    def arrival_places(self) -> np.ndarray:  # bool[K, S]: the counters that it may take
+        rows = self.kind[self.of_arrival("nation")] == self.of_arrival("kind")[:, None]
+        own = np.arange(self.kind.shape[1]) == self.of_arrival("place")[:, None]
+        return np.where(self.of_arrival("leader")[:, None] > 0, own, rows)
 
     @cached_property
     def arrival_at(self) -> np.ndarray:  # int32[K, …]: the places to try, −1 at the end
