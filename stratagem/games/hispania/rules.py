@@ -17,7 +17,7 @@ from jax import Array
 from stratagem.core.errors import RulesetMismatch
 from stratagem.core.game import GameSpec, winners_share
 from stratagem.core.play import pick
-from stratagem.games.hispania import battle, encoding, engine, growth, movement, text
+from stratagem.games.hispania import battle, drawing, encoding, engine, growth, movement, text
 from stratagem.games.hispania.arrays import at
 from stratagem.games.hispania.loading import load
 from stratagem.games.hispania.scenario import SLOTS, Scenario
@@ -235,6 +235,13 @@ class Hispania:
 
     def read(self, line: str) -> State:
         return text.read(self.tables, line)
+
+    def render(self, state: State, width: int = 110) -> str:
+        """The map for a terminal: regions, stacks, control, points."""
+        return drawing.render(self.tables, state, width)
+
+    def draw(self, state: State, seat: int | None) -> dict[str, Any]:
+        return drawing.draw(self.tables, state)
 
     def write_action(self, action: int) -> str:
         return text.write_action(self.tables, action)
