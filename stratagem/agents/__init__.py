@@ -79,6 +79,12 @@ AGENTS: Registry[Agent] = Registry(
             games=("generals",),
         ),
         Row(
+            "naive",
+            "stratagem.agents.hispania_naive:Naive",
+            "takes what scores most at the next count",
+            games=("hispania",),
+        ),
+        Row(
             "remote",
             "stratagem.serving.remote:Remote",
             "a network or agent of a running `stratagem serve`: socket=PATH,model=NAME",

@@ -1,6 +1,7 @@
 """Hispania by example: the numbers of the rules, dice, views and tokens."""
 
 import itertools
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -8,9 +9,9 @@ import numpy as np
 import pytest
 
 from stratagem.core.errors import RulesetMismatch
-from stratagem.games.hispania import encoding
+from stratagem.games.hispania import encoding, engine
 from stratagem.games.hispania.rules import Hispania
-from stratagem.games.hispania.state import ATTACK, CHOOSE, DEFEND
+from stratagem.games.hispania.state import ATTACK, CHOOSE, DEFEND, narrow
 
 SMALL = Hispania("iberia-small")
 FULL = Hispania("hispania")
@@ -27,6 +28,11 @@ LANDING = small(
     "iberians:2@saguntum.1.2,3@saguntum.1.3,0@ilerda.1.0",
     phase="choose",
 )
+
+
+@partial(jax.jit, static_argnums=0)
+def encode(game, state):
+    return game.encode(game.view(state, 0))
 
 
 def act(state, word):
@@ -75,8 +81,14 @@ def test_the_defender_may_leave_but_not_where_an_attacker_came_from():
     assert legal_words(stood) == {"none", "valentia"}, "Africa is off the map"
 
 
+def test_every_game_starts_as_the_opening_resolves():
+    started, resolved = SMALL.init(jax.random.key(0)), SMALL.resolve(SMALL.opening(), jnp.int32(0))
+    assert all(np.array_equal(one, other) for one, other in zip(started, resolved, strict=True))
+
+
 def test_widths_are_those_of_the_rules():
-    seen = FULL.encode(FULL.view(FULL.init(jax.random.key(0)), 0))
+    opening = narrow(engine.opening(FULL.tables))
+    seen = encode(FULL, opening)
     assert seen.tiles.shape == (55, 13)
     assert seen.pieces.shape[1] == 32
     assert seen.facts.shape == (32,)
@@ -84,11 +96,33 @@ def test_widths_are_those_of_the_rules():
     assert seen.fused.size == 13_035
     assert seen.history.shape[1] == 120
     assert (seen.pieces[:, 12:].sum(axis=1) == (seen.places >= 0)).all(), "one nation a piece in play"
-    assert int((seen.places >= 0).sum()) == int((FULL.init(jax.random.key(0)).region >= 0).sum())
+    assert int((seen.places >= 0).sum()) == int((opening.region >= 0).sum())
+
+
+def test_rome_sails_from_italia_to_saguntum():
+    """Sinus Gallicus touches Italia, its neighbour Mare Balearicum touches Saguntum: two zones (section 17)."""
+    names = [region.id for region in FULL.content.regions]
+    from_italia = FULL.tables.sails[names.index("italia")]
+    assert from_italia[names.index("saguntum")]
+    assert not from_italia[names.index("gades")], "four zones away"
+    assert not from_italia[names.index("africa")], "nobody lands in a box"
+
+
+def test_the_map_shows_every_region_with_its_stacks():
+    picture = SMALL.render(LANDING)
+    assert "Saguntum#[Ib]2I!Ca2I+" in picture, (
+        "a city, two Iberians, and two of Carthage with a leader attack"
+    )
+    assert "Ilerda[Ib]1I" in picture
+    assert "Carthage (Towers) chooses a battle" in picture
+    whole = FULL.render(narrow(engine.opening(FULL.tables)))
+    for region in FULL.content.regions:
+        assert region.name in whole
+    assert max(map(len, whole.split("\n\n")[1].splitlines())) <= 110
 
 
 def test_stacks_show_the_deciding_nation_first():
-    seen = SMALL.encode(SMALL.view(LANDING, 1))
+    seen = encode(SMALL, LANDING)
     names = [region.id for region in SMALL.content.regions]
     stack = np.asarray(seen.stacks[names.index("saguntum")])
     carthage, iberians = (FULL.content.nations[number].id for number in (0, 3))
@@ -101,7 +135,7 @@ def test_stacks_show_the_deciding_nation_first():
 def test_a_phase_remembers_its_tokens_and_forgets_them_after_it():
     state = SMALL.init(jax.random.key(0))
     state = SMALL.step(state, act(state, "africa:0123"), jax.random.key(1))
-    seen = SMALL.encode(SMALL.view(state, 1))
+    seen = encode(SMALL, state)
     assert seen.remembered.sum() == 1
     regions = SMALL.regions
     token = np.zeros(4 + 2 * regions + 6)
@@ -110,7 +144,7 @@ def test_a_phase_remembers_its_tokens_and_forgets_them_after_it():
     assert seen.history[0].tolist() == token.tolist()
     state = SMALL.step(state, act(state, "valentia"), jax.random.key(1))
     assert int(state.phase) == CHOOSE
-    assert SMALL.encode(SMALL.view(state, 1)).remembered.sum() == 0
+    assert encode(SMALL, state).remembered.sum() == 0
 
 
 def test_parts_of_a_token_and_flat_actions_are_the_same_choices():

@@ -26,6 +26,7 @@ from stratagem.games.hispania.state import DONE, GROW, REMOVE, ROLL
 from tests.games.hispania_reference import Reference
 
 KINDS = ("G", "M1", "M2", "B", "D", "A", "O")
+GAMES = 16
 CHUNK = 128  # decisions recorded in one call
 
 
@@ -262,7 +263,7 @@ def compare(game, table, batch, seed):
 
 
 def test_engines_agree_under_other_rules_than_the_shipped_ones(wild):
-    seen = compare(*wild, batch=24, seed=1)
+    seen = compare(*wild, batch=GAMES, seed=1)
     assert all(seen[kind] for kind in (*KINDS, "submission", "end of a tie", "crossing")), seen
 
 
@@ -286,7 +287,7 @@ def units_by_region(game, states):
 def test_invariants_hold_after_every_legal_token(wild, seed):
     game, _ = wild
     tables, scenario = game.tables, game.content
-    states, legal, actions, *_ = record(game, 24, seed)
+    states, legal, actions, *_ = record(game, GAMES, seed)
     units, leaders = units_by_region(game, states)
     assert (units + leaders).max() <= scenario.rules.max_stack
     nations_here = (units > 0).sum(axis=-2)[..., tables.on_map]  # [B, T, R]
@@ -317,7 +318,7 @@ def test_invariants_hold_after_every_legal_token(wild, seed):
     scores = np.stack([states.vp[..., player == seat].sum(-1) for seat in range(game.spec.seats)], -1)
     assert (np.diff(scores.astype(int), axis=1) >= 0).all()
     assert (legal.any(axis=(-1, -2)) == (states.phase[:, :-1] != DONE)).all()
-    again = record(game, 24, seed)
+    again = record(game, GAMES, seed)
     assert np.array_equal(again[2], actions)
     assert all(np.array_equal(a, b) for a, b in zip(again[0], states, strict=True))
 
