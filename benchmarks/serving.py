@@ -103,14 +103,15 @@ def played_positions(network, games, seed, sharpness):
 class ServerProcess:
     """`stratagem serve` on a socket."""
 
-    def __init__(self, socket, weights, *words):
+    def __init__(self, socket, weights, **options):
         self.socket = socket
-        command = [sys.executable, "-m", "stratagem.cli.main", "serve", "--json", "--socket", str(socket)]
-        self.process = subprocess.Popen(
-            [*command, "--model", f"{MODEL}={weights}", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        options |= {"model": [f"{MODEL}={weights}"], "json": True}
+        start = (
+            "import json, pathlib, sys; from stratagem.cli.serve import Command; "
+            "sys.exit(Command(socket=pathlib.Path(sys.argv[1]), **json.loads(sys.argv[2])).run())"
+        )  # as the command line would, but where tyro is not installed too
+        command = [sys.executable, "-c", start, str(socket), json.dumps(options)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert json.loads(self.process.stdout.readline())["ready"]
 
     def cpu(self):
@@ -178,7 +179,7 @@ def figures(rate, times):
 
 def throughput(folder, weights, sets, clients, seconds, rounds):
     """The four settings in turn: {setting: medians}, with how often batching is better."""
-    plain = ServerProcess(folder / "plain.sock", weights, "--largest", "1", "--wait-ms", "0")
+    plain = ServerProcess(folder / "plain.sock", weights, largest=1, wait_ms=0.0)
     batching = ServerProcess(folder / "batching.sock", weights)
     settings = {
         "one caller": (plain, 1),
@@ -241,7 +242,7 @@ def reloads(folder, weights, network, positions, clients, times=20):
     choice = read_facts(weights)["network"]
     file = folder / "reloaded.safetensors"
     shutil.copy(weights, file)
-    server = ServerProcess(folder / "reload.sock", file, "--watch-s", "0.05")
+    server = ServerProcess(folder / "reload.sock", file, watch_s=0.05)
     other = jax.tree.map(lambda leaf: leaf * 1.1, network)
     changed = Positions(positions.views, positions.legals, other)
     assert not np.allclose(changed.values, positions.values, atol=1e-2)
@@ -326,7 +327,7 @@ def killed(folder, weights, positions, clients):
 
 def refused(folder, weights, positions, clients):
     """A queue of 8 under all clients: those who are told `busy` come back after the time that they were told."""
-    server = ServerProcess(folder / "busy.sock", weights, "--queue", "8", "--largest", "8")
+    server = ServerProcess(folder / "busy.sock", weights, queue=8, largest=8)
     refusals = 0
 
     async def client(number):
