@@ -150,8 +150,9 @@ def only_views(game, senses, lanes, actions):
     def turn(lanes, row):
         memory, record, legal, _ = look(game, senses, lanes)
         memory = jax.vmap(jax.vmap(senses.note))(memory, row)
-        # Something of the last turn in the next, so that nothing can be worked out once for all turns.
-        state = lanes.state._replace(turn=lanes.state.turn + 1, cells=lanes.state.cells ^ (row[:, :1] & 0))
+        # Something of this turn in the next (in truth nothing), so that nothing is worked out once for all turns.
+        odd = (row[:, :1] < 0).astype(jnp.int32)
+        state = lanes.state._replace(turn=lanes.state.turn + 1, cells=lanes.state.cells ^ odd)
         return lanes._replace(state=state, memory=memory), (record, jnp.packbits(legal, axis=-1))
 
     return lax.scan(turn, lanes, actions)
