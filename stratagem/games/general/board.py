@@ -4,6 +4,10 @@ A set is a word a row: cell `(row, column)` is bit `column` of word `row`. Movin
 direction is then a shift of all words, so the moves of all units at all dice cost as much as those of one.
 """
 
+from collections.abc import Sequence
+from functools import partial
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -13,6 +17,7 @@ CELLS = SIDE * SIDE
 ATTACKER, DEFENDER = 0, 1  # roles
 
 Cells = Array  # uint16[10]
+Rows = list[Array]  # the same as ten numbers
 
 STEPS = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))  # (down, right), 8 directions
 
@@ -68,14 +73,6 @@ def count(cells: Array) -> Array:
     return lax.population_count(cells).astype(jnp.int32).sum(axis=-1)
 
 
-def shift(cells: Cells, down: int, right: int) -> Cells:
-    """Every cell moved; what leaves the board is gone."""
-    sideways = cells << right if right > 0 else cells >> -right
-    if down:
-        sideways = lax.pad(sideways, np.uint16(0), [(down, -down, 0)])
-    return sideways & BOARD
-
-
 def unpack(cells: Array) -> Array:
     """bool[..., 100] from uint16[..., 10]."""
     bits = (cells[..., None] >> jnp.arange(SIDE, dtype=jnp.uint16)) & 1
@@ -95,32 +92,69 @@ def mirror(cells: Array) -> Array:
     )
 
 
-def movable(own: Cells, theirs: Cells, role: Array) -> list[list[Cells]]:
-    """For each direction and die, the units that have a normal move."""
-    free: Cells = jnp.asarray(BOARD) & ~(own | theirs | GENERAL)
-    open_ends: Cells = jnp.asarray(BOARD) & ~(own | jnp.where(role == ATTACKER, np.uint16(0), GENERAL))
+def rows(cells: Cells) -> Rows:
+    """The ten words one by one: code in which every value is a number runs on whole batches of games at once."""
+    return [cells[row] for row in range(SIDE)]
+
+
+@partial(jax.jit, inline=True)  # thousands of tiny operations, which only a compiler should see
+def movable(own: Rows, theirs: Rows, attacking: Array) -> list[list[Rows]]:
+    """[way][die − 1]: the units that have a normal move, of those rows in which a move could stay on the board."""
+    nobody = [BOARD[row] & ~(own[row] | theirs[row] | GENERAL[row]) for row in range(SIDE)]
+    closed = jnp.where(attacking, np.uint16(0), np.uint16((1 << SIDE) - 1))
+    open_ends = [BOARD[row] & ~(own[row] | closed & GENERAL[row]) for row in range(SIDE)]
     found = []
     for down, right in STEPS:
-        unhindered, line = own, []
+        unhindered, line = dict(enumerate(own)), []
         for die in range(1, 7):
             # What lies `die` steps ahead is brought back to the unit, so that all sets are read at the same place.
-            line.append(unhindered & shift(open_ends, -die * down, -die * right))
-            unhindered = unhindered & shift(free, -die * down, -die * right)
+            ahead = {row: row + die * down for row in unhindered if 0 <= row + die * down < SIDE}
+            line.append([unhindered[row] & aside(open_ends[ahead[row]], -die * right) for row in ahead])
+            unhindered = {row: unhindered[row] & aside(nobody[ahead[row]], -die * right) for row in ahead}
         found.append(line)
     return found
 
 
-def nth(counts: Array, number: Array) -> tuple[Array, Array]:
-    """(int32, int32): in which bin the item of this number lies, counted from zero, and its number in there."""
-    # For so few bins a triangle of sums compiles to less than a scan does.
-    through = jnp.where(np.tri(len(counts), dtype=bool), counts, 0).sum(axis=1, dtype=jnp.int32)
-    beyond = number >= through[:-1]
-    before = jnp.where(beyond, counts[:-1], 0).sum(dtype=jnp.int32)
-    return beyond.sum(dtype=jnp.int32), number - before
+def aside(word: Array, right: int) -> Array:
+    """A word of a row moved to the right; what leaves on that side must be cut off by whoever uses it."""
+    return word << right if right > 0 else word >> -right if right else word
 
 
-def nth_cell(cells: Cells, number: Array) -> Array:
+def first_row(way: int, die: int) -> int:
+    """The first row in which a move of this way and die could stay on the board."""
+    return die if STEPS[way][0] < 0 else 0
+
+
+def nth_bit(word: Array, number: Array, bits: int = SIDE) -> Array:
+    """int32: the place of the set bit of this number, counted from zero."""
+    before = place = jnp.int32(0)
+    for bit in range(bits):
+        there = ((word >> bit) & 1).astype(jnp.int32)
+        place = place | jnp.where((there == 1) & (before == number), bit, 0)
+        before = before + there
+    return place
+
+
+def nth_set(sets: Sequence[Rows], number: Array) -> tuple[Array, Rows, Array]:
+    """(int32, Rows, int32): which set holds the cell of this number, the set, and the number within it."""
+    before = index = rest = jnp.int32(0)
+    chosen = [jnp.zeros_like(word) for word in sets[0]]
+    for place, words in enumerate(sets):
+        through = before + count_bits(words)
+        here = (before <= number) & (number < through)
+        index = index | jnp.where(here, place, 0)
+        rest = rest | jnp.where(here, number - before, 0)
+        chosen = [old | jnp.where(here, new, np.uint16(0)) for old, new in zip(chosen, words, strict=True)]
+        before = through
+    return index, chosen, rest
+
+
+def nth_cell(words: Rows, number: Array) -> Array:
     """int32: the cell of this number in a set, counted from zero in reading order."""
-    row, rest = nth(lax.population_count(cells).astype(jnp.int32), number)
-    column, _ = nth(((cells[row] >> jnp.arange(SIDE, dtype=jnp.uint16)) & 1).astype(jnp.int32), rest)
-    return row * SIDE + column
+    row, (word,), rest = nth_set([[word] for word in words], number)
+    return row * SIDE + nth_bit(word, rest)
+
+
+def count_bits(words: Sequence[Array]) -> Array:
+    """int32: the set bits of all words."""
+    return sum((lax.population_count(word).astype(jnp.int32) for word in words), jnp.int32(0))

@@ -10,13 +10,13 @@ unit that it removes, a conversion from its cell to the same cell, and 10,000 pa
 
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from operator import and_, or_
+from operator import or_
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from stratagem.core.errors import BadOption
 from stratagem.core.game import GameSpec, Symmetries
@@ -37,15 +37,20 @@ from stratagem.games.general.board import (
     STEPS,
     TRIANGLES,
     Cells,
+    Rows,
+    aside,
     cell_set,
     count,
+    count_bits,
+    first_row,
     holds,
     mirror,
     movable,
-    nth,
+    nth_bit,
     nth_cell,
+    nth_set,
     pack,
-    shift,
+    rows,
     unpack,
 )
 
@@ -192,15 +197,16 @@ class General:
 
     def fall(self, after: After, point: Array) -> State:
         """The outcome at this point of `outcomes`, found slot first, so that one set of dice is enough, not twelve."""
-        slots = self._slots(after)
-        through = point * slots.sum()
+        moat = [after.state.units[DEFENDER][row] & MOAT[row] for row in range(3, 7)]
+        guards = count_bits(moat)
+        slots = jnp.where(after.event == INTERCEPTION, guards, jnp.where(after.event == TOSS, 2, 1))
+        through = point * slots
         number = jnp.floor(through)
-        slot, _ = nth(slots.astype(jnp.int32), number.astype(jnp.int32))
-        settled = self._settle(after, slot)
-        dice = self._dice(settled)
-        falls = jnp.floor((through - number) * dice.sum()).astype(jnp.int32)
-        die, _ = nth(dice.astype(jnp.int32), falls)
-        return settled._replace(die=die.astype(jnp.int8))
+        slot = number.astype(jnp.int32)
+        settled = self._remove(after, slot, 3 * SIDE + nth_cell(moat, slot))
+        dice = self._useful(settled)
+        falls = jnp.floor((through - number) * lax.population_count(dice))
+        return settled._replace(die=nth_bit(dice, falls.astype(jnp.int32), FACES).astype(jnp.int8))
 
     def _slots(self, after: After) -> Array:
         """bool[12]: the units of the moat that may be taken, or the seats that may be the Attacker; else the first."""
@@ -211,8 +217,11 @@ class General:
 
     def _settle(self, after: After, slot: Array) -> State:
         """What the toss or the interception leaves."""
+        return self._remove(after, slot, jnp.asarray(MOAT_CELLS)[slot])
+
+    def _remove(self, after: After, slot: Array, cell: Array) -> State:
         state = after.state
-        taken = jnp.where(after.event == INTERCEPTION, cell_set(jnp.asarray(MOAT_CELLS)[slot]), np.uint16(0))
+        taken = jnp.where(after.event == INTERCEPTION, cell_set(cell), np.uint16(0))
         defenders = jnp.arange(2)[:, None] == DEFENDER
         return state._replace(
             units=state.units & ~jnp.where(defenders, taken, np.uint16(0)),
@@ -221,15 +230,27 @@ class General:
 
     def _dice(self, state: State) -> Array:
         """bool[7]: what the die may show now; 0 if nothing is to be rolled or nothing helps."""
-        role = self._role(state)
-        lines = movable(state.units[role], state.units[1 - role], role)
-        # Joined before they are counted, so that no array of all directions and dice is ever made.
-        moves = jnp.stack([reduce(or_, by_way).any() for by_way in zip(*lines, strict=True)])  # bool[6]
+        return (self._useful(state) >> np.arange(FACES)) & 1 == 1
+
+    def _useful(self, state: State) -> Array:
+        """int32: the same as a word, a bit for each die."""
         units, places = self._garrisoning(state)
+        lines = self._lines(state)
         special = [self._storming(state).any(), *[False] * 4, units.any() & places.any()]
-        rolled = (moves | jnp.stack([jnp.asarray(one) for one in special])) & ~self.done(state)
-        rolled &= state.converting == 0
-        return jnp.concatenate([~rolled.any(keepdims=True), rolled])
+        useful = jnp.int32(0)
+        for die in range(1, 7):
+            moves = reduce(or_, [word for line in lines for word in line[die - 1]]) != 0
+            useful = useful | jnp.where(moves | special[die - 1], 1 << die, 0)
+        rolls = ~self.done(state) & (state.converting == 0) & (useful != 0)
+        return jnp.where(rolls, useful, 1).astype(jnp.int32)
+
+    def _lines(self, state: State) -> list[list[Rows]]:
+        """`movable` for the side whose turn it is."""
+        attacking = self._role(state) == ATTACKER
+        sides = [rows(units) for units in state.units]
+        own = [jnp.where(attacking, *pair) for pair in zip(*sides, strict=True)]
+        theirs = [jnp.where(attacking, *pair[::-1]) for pair in zip(*sides, strict=True)]
+        return movable(own, theirs, attacking)
 
     # Decisions.
 
@@ -260,12 +281,17 @@ class General:
         here = jnp.where(state.converting == 2, TRIANGLES[1], TRIANGLES[0])
         return jnp.where(state.converting > 0, state.units[ATTACKER] & here, np.uint16(0))
 
-    def _movable(self, state: State) -> Array:
-        """uint16[8, 10]: in each direction the units that have a normal move with this die."""
-        role = self._role(state)
-        lines = movable(state.units[role], state.units[1 - role], role)
-        shown = [jnp.where(state.die == die, BOARD, np.uint16(0)) for die in range(1, 7)]
-        return jnp.stack([reduce(or_, map(and_, line, shown)) for line in lines])
+    def _movable(self, state: State) -> list[Rows]:
+        """For each direction the units that have a normal move with this die."""
+        shown = [jnp.where(state.die == die, np.uint16(0xFFFF), np.uint16(0)) for die in range(1, 7)]
+        found = []
+        for way, line in enumerate(self._lines(state)):
+            words = [jnp.uint16(0)] * SIDE
+            for die in range(1, 7):
+                for row, word in enumerate(line[die - 1], first_row(way, die)):
+                    words[row] = words[row] | word & shown[die - 1]
+            found.append(words)
+        return found
 
     def _is_line_of_six(self, state: State, start: Array, end: Array) -> Array:
         """bool: whether a normal move of six leads there, if the end is no own unit."""
@@ -283,7 +309,7 @@ class General:
         return (jnp.arange(2) == self._seat(state)) & ~self.done(state)
 
     def legal(self, state: State) -> Array:
-        start = unpack(self._movable(state))  # bool[8, 100]
+        start = unpack(jnp.stack([jnp.stack(line) for line in self._movable(state)]))  # bool[8, 100]
         moves = (state.die == DISTANCE) & (state.die > 0) & start[DIRECTION, np.arange(CELLS)[:, None]]
         units, places = self._garrisoning(state)
         moves |= (state.die == 6) & unpack(units)[:, None] & unpack(places)[None]
@@ -294,16 +320,19 @@ class General:
         every = jnp.concatenate([moves.reshape(-1), passes[None], jnp.zeros(ACTIONS - PASS - 1, bool)])
         return self.to_move(state)[:, None] & every[None]
 
-    def _parts(self, state: State) -> tuple[Array, Cells, Cells, Cells, Cells]:
-        """Every legal action but the pass, once: units that move in each direction (uint16[8, 10]), units that
-        garrison and where they may go, units that the offensive may remove, and units to choose from."""
-        units, places = self._garrisoning(state)
-        units = jnp.where(state.die == 6, units, np.uint16(0))
-        # A move that could be a garrisoning is counted there.
-        both = [units & shift(places, -6 * down, -6 * right) for down, right in STEPS]
-        moves = self._movable(state) & ~jnp.stack(both)
-        storms = jnp.where(state.die == 1, self._storming(state), np.uint16(0))
-        return moves, units, places, storms, self._choices(state)
+    def _parts(self, state: State) -> tuple[list[Rows], Rows, Rows, Rows, Rows]:
+        """Every legal action but the pass, once: units that move in each of 8 directions, units that garrison and
+        where they may go, units that the offensive may remove, and units to choose from."""
+        garrisoned, free = self._garrisoning(state)
+        units = rows(jnp.where(state.die == 6, garrisoned, np.uint16(0)))
+        places = rows(free)
+        moves = self._movable(state)
+        for words, (down, right) in zip(moves, STEPS, strict=True):
+            for row in range(max(0, -6 * down), SIDE - max(0, 6 * down)):
+                # A move that could be a garrisoning is counted there.
+                words[row] = words[row] & ~(units[row] & aside(places[row + 6 * down], -6 * right))
+        storms = rows(jnp.where(state.die == 1, self._storming(state), np.uint16(0)))
+        return moves, units, places, storms, rows(self._choices(state))
 
     def listed(self, state: State) -> Array:
         """int32[1689]: 8 × 100 moves, 12 × 72 garrisonings, 12 offensives, 12 conversions, the pass."""
@@ -311,14 +340,14 @@ class General:
         cells = np.arange(CELLS)
         ends = cells + np.array(AHEAD)[:, None] * state.die.astype(jnp.int32)
         home, open_cells = jnp.asarray(GARRISON_CELLS)[self._role(state)], OPEN_CELLS
-        garrisons = unpack(units)[home][:, None] & unpack(places)[open_cells]
+        garrisons = unpack(jnp.stack(units))[home][:, None] & unpack(jnp.stack(places))[open_cells]
         triangles = GARRISON_CELLS[ATTACKER]
         passes = (state.die == 0) & (state.converting == 0)
         parts = [
-            (unpack(moves), cells * CELLS + ends),
+            (unpack(jnp.stack([jnp.stack(line) for line in moves])), cells * CELLS + ends),
             (garrisons, home[:, None] * CELLS + open_cells),
-            (unpack(storms)[MOAT_CELLS], OFFENSIVE_FROM * CELLS + MOAT_CELLS),
-            (unpack(choices)[triangles], triangles * (CELLS + 1)),
+            (unpack(jnp.stack(storms))[MOAT_CELLS], OFFENSIVE_FROM * CELLS + MOAT_CELLS),
+            (unpack(jnp.stack(choices))[triangles], triangles * (CELLS + 1)),
             (passes[None], np.array([PASS])),
         ]
         every = jnp.concatenate([jnp.where(there, actions, -1).reshape(-1) for there, actions in parts])
@@ -326,22 +355,22 @@ class General:
 
     def sample(self, state: State, points: Array) -> Array:
         moves, units, places, storms, choices = self._parts(state)
-        by_way = count(moves)
-        room = count(places)
-        parts = jnp.stack([by_way.sum(), count(units) * room, count(storms), count(choices)])
-        total = parts.sum()
+        sets = [*moves, storms, choices]
+        plain, room = sum(count_bits(words) for words in sets), count_bits(places)
+        total = plain + count_bits(units) * room
         target = jnp.floor(points[self._seat(state)] * total).astype(jnp.int32)
-        part, rest = nth(parts, jnp.minimum(target, total - 1))
+        target = jnp.minimum(target, total - 1)
 
-        way, number = nth(by_way, rest)
-        wide = jnp.maximum(room, 1)
-        sets = jnp.stack([moves[way], units, storms, choices])
-        cell = nth_cell(sets[part], jnp.stack([number, rest // wide, rest, rest])[part])
-        ahead = jnp.asarray(AHEAD)[way] * state.die
-        start = jnp.where(part == 2, OFFENSIVE_FROM, cell)
-        end = jnp.stack([cell + ahead, nth_cell(places, rest % wide), cell, cell])[part]
-        action = jnp.where(total > 0, start * CELLS + end, PASS)
-        return jnp.full(2, action, jnp.int32)
+        way, words, rest = nth_set(sets, target)  # 8 is the offensive, 9 a conversion
+        cell = nth_cell(words, rest)
+        ahead = sum(jnp.where(way == one, step, 0) for one, step in enumerate(AHEAD)) * state.die
+        action = jnp.where(way == 8, OFFENSIVE_FROM, cell) * CELLS + cell + ahead
+
+        # Garrisonings come after the moves; with a die of 6 there is nothing else.
+        rest, wide = target - plain, jnp.maximum(room, 1)
+        garrisoning = nth_cell(units, rest // wide) * CELLS + nth_cell(places, rest % wide)
+        action = jnp.where(rest >= 0, garrisoning, action)
+        return jnp.full(2, jnp.where(total > 0, action, PASS), jnp.int32)
 
     @property
     def role_names(self) -> tuple[str, ...]:
