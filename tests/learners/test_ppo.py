@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -200,7 +201,8 @@ def test_a_gradient_step_moves_the_average_slower_than_the_network():
         weight=jnp.ones(2),
     )
     weights = Weights(0.2, 0.5, 0.04, jnp.float32(0))
-    after, _ = one_update(learner.senses, learner.config, weights, jnp.float32(0.01), state, batch)
+    update = jax.jit(partial(one_update, learner.senses, learner.config, weights))
+    after, _ = update(jnp.float32(0.01), state, batch)
     before, now, average = state.network.policy.bias, after.network.policy.bias, after.average.policy.bias
     assert (now != before).any()
     np.testing.assert_allclose(average, 0.9 * before + 0.1 * now, rtol=1e-5)

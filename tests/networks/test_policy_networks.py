@@ -153,19 +153,22 @@ def test_the_board_ends_where_all_beyond_is_mountain():
     assert on_board(jnp.asarray(ground)).tolist() == [[True, True, True, False, False]] * 3 + [[False] * 5]
 
 
-def test_a_padded_game_is_seen_as_a_small_one():
-    # Maps of 6 × 6 on a board of 9 × 9, as the simulator pads them.
-    game = game_of(9, least=6)
-    senses = GeneralsSenses(game)
+def test_a_map_on_a_larger_board_is_seen_as_it_would_be_on_its_own():
+    small, large = hand_drawn(5), hand_drawn(5, board=8)
 
-    def present(key):
-        state = game.init(key)
-        return senses.features(senses.observe(senses.blank(), game.view(state, 0))[1]).present
+    def seen(game):
+        senses = GeneralsSenses(game)
+        state = jax.tree.map(lambda part: part[0], game.pool.states)
+        return jax.jit(lambda state: senses.features(senses.observe(senses.blank(), game.view(state, 0))[1]))(
+            state
+        )
 
-    found = jax.jit(jax.vmap(present))(jax.random.split(jax.random.key(0), 30))
-    sides = {(int(one.any(axis=1).sum()), int(one.any(axis=0).sum())) for one in found}
-    assert all(6 <= side <= 9 for pair in sides for side in pair)
-    assert len(sides) > 4
+    alone, padded = seen(small), seen(large)
+    assert padded.present.sum() == 25
+    np.testing.assert_array_equal(padded.cells[:5, :5], alone.cells)
+    np.testing.assert_array_equal(padded.clock, alone.clock)
+    assert (padded.cells[5:] == 0).all()
+    assert (padded.cells[:, 5:] == 0).all()
 
 
 def test_what_a_variant_has_besides_is_never_chosen():
