@@ -11,7 +11,7 @@ import pytest
 from stratagem.core.errors import RulesetMismatch
 from stratagem.games.hispania import encoding, engine
 from stratagem.games.hispania.rules import Hispania
-from stratagem.games.hispania.state import ATTACK, CHOOSE, DEFEND, narrow
+from stratagem.games.hispania.state import ATTACK, CHOOSE, DEFEND, PICK, narrow
 
 SMALL = Hispania("iberia-small")
 FULL = Hispania("hispania")
@@ -115,7 +115,8 @@ def test_the_map_shows_every_region_with_its_stacks():
     )
     assert "Ilerda[Ib]1I" in picture
     assert "Carthage (Towers) chooses a battle" in picture
-    whole = FULL.render(narrow(engine.opening(FULL.tables)))
+    opening = engine.opening(FULL.tables)._replace(phase=jnp.int32(PICK), nation=jnp.int32(0))
+    whole = FULL.render(narrow(opening))
     for region in FULL.content.regions:
         assert region.name in whole
     assert max(map(len, whole.split("\n\n")[1].splitlines())) <= 110
