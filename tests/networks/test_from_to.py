@@ -8,7 +8,7 @@ import pytest
 from stratagem.core.errors import BadOption, UnknownName
 from stratagem.games.corso import Corso
 from stratagem.games.general import General
-from stratagem.networks import make_network, parameters
+from stratagem.networks import make_network
 from stratagem.networks.from_to import read_general, read_nine, read_twelve
 from stratagem.networks.weights import load_weights, save_weights
 
@@ -18,11 +18,17 @@ SMALL = "from-to:channels=4,blocks=1,width=4"
 
 @pytest.fixture(scope="module")
 def view():
-    return GAME.view(GAME.init(jax.random.key(0)), 0)
+    return jax.jit(lambda key: GAME.view(GAME.init(key), 0))(jax.random.key(0))
+
+
+def numbers(choice):
+    """How many a network has, without making it."""
+    shapes = jax.eval_shape(lambda key: make_network(choice, GAME, key), jax.random.key(0))
+    return sum(leaf.size for leaf in jax.tree.leaves(shapes))
 
 
 def test_it_has_a_logit_for_every_action_and_values_that_sum_to_zero(view):
-    output = make_network(SMALL, GAME, jax.random.key(0))(view)
+    output = jax.jit(lambda key, view: make_network(SMALL, GAME, key)(view))(jax.random.key(0), view)
     assert output.logits.shape == (10_004,)
     np.testing.assert_allclose(output.values.sum(), 0, atol=1e-6)
 
@@ -41,12 +47,12 @@ def test_a_logit_is_how_well_start_and_end_fit(view):
 
 
 def test_the_better_network_has_a_fourteenth_of_the_seeds_numbers():
-    seed = parameters(make_network("classic:planes=9", GAME, jax.random.key(0)))
+    seed = numbers("classic:planes=9")
     # 9·9·196 + 14·9·196² + 196·2 + 196 + 200·10,004 + 10,004 + 100·64 + 64 + 64 + 1 weights and biases, and four
     # numbers for each of 196·15 + 3 normalised channels.
     weights = 81 * 196 + 126 * 196**2 + 392 + 196 + 200 * 10_004 + 10_004 + 6400 + 64 + 64 + 1
     assert seed == weights + 4 * (196 * 15 + 3)
-    assert parameters(make_network("from-to", GAME, jax.random.key(0))) * 14 < seed
+    assert numbers("from-to") * 14 < seed
 
 
 def test_nine_and_twelve_planes_remain_available(view):
@@ -54,7 +60,11 @@ def test_nine_and_twelve_planes_remain_available(view):
     assert read_twelve(view).shape == (10, 10, 12)
     np.testing.assert_array_equal(read_twelve(view)[..., :9], read_nine(view))
     for planes in (9, 12):
-        make_network(f"{SMALL},planes={planes}", GAME, jax.random.key(0))(view)
+        shape = jax.eval_shape(
+            lambda key, planes=planes: make_network(f"{SMALL},planes={planes}", GAME, key).stem.weight,
+            jax.random.key(0),
+        ).shape
+        assert shape == (3, 3, planes, 4)
     with pytest.raises(BadOption, match="9, 12"):
         make_network(f"{SMALL},planes=10", GAME, jax.random.key(0))
 

@@ -135,6 +135,7 @@ def nth_bit(word: Array, number: Array, bits: int = SIDE) -> Array:
     return place
 
 
+@partial(jax.jit, inline=True)
 def nth_set(sets: Sequence[Rows], number: Array) -> tuple[Array, Rows, Array]:
     """(int32, Rows, int32): which set holds the cell of this number, the set, and the number within it."""
     before = index = rest = jnp.int32(0)

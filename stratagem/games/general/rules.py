@@ -236,7 +236,7 @@ class General:
         """int32: the same as a word, a bit for each die."""
         units, places = self._garrisoning(state)
         lines = self._lines(state)
-        special = [self._storming(state).any(), *[False] * 4, units.any() & places.any()]
+        special: list[Any] = [self._storming(state).any(), *[False] * 4, units.any() & places.any()]
         useful = jnp.int32(0)
         for die in range(1, 7):
             moves = reduce(or_, [word for line in lines for word in line[die - 1]]) != 0
