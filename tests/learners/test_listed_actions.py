@@ -1,8 +1,5 @@
 """AlphaZero in a game with thousands of actions: searched, stored and learned as short lists."""
 
-from dataclasses import replace
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,16 +8,15 @@ import pytest
 from stratagem.core.errors import UnknownName
 from stratagem.games.corso import Corso
 from stratagem.games.general import General
-from stratagem.learners.alphazero import AlphaZero, AlphaZeroConfig, play_iteration, turned
+from stratagem.learners.alphazero import AlphaZero, AlphaZeroConfig, turned
 from stratagem.learners.presets import LISTING_PRESETS, preset
-from stratagem.learners.selfplay import Sample, start_lanes
-from stratagem.networks import make_network
+from stratagem.learners.selfplay import Sample
 from stratagem.networks.outputs import Output, listed_policy_loss, policy_loss
 
-GAME = General(turns=10)
+GAME = General()
 CONFIG = AlphaZeroConfig(
     network="from-to:channels=4,blocks=1,width=4", lanes=4, steps=6, simulations=3, considered=3, breadth=12,
-    horizon=6, opening_plies=4, updates=2, batch=8, kept=2, iterations=4,
+    horizon=6, updates=2, batch=8, kept=2, iterations=4,
 )  # fmt: skip
 
 
@@ -41,7 +37,9 @@ def test_samples_hold_the_actions_looked_at_and_their_shares(learned):
     real = np.asarray(samples.real)
     assert real.any()
     np.testing.assert_allclose(np.asarray(samples.policy, np.float32).sum(-1)[real], 1, atol=5e-3)
-    legal = np.asarray(jax.vmap(jax.vmap(lambda state: GAME.legal(state).any(0)))(samples.state))[real]
+    legal = np.asarray(jax.jit(jax.vmap(jax.vmap(lambda state: GAME.legal(state).any(0))))(samples.state))[
+        real
+    ]
     for allowed, choices, policy in zip(
         legal, np.asarray(samples.choices)[real], np.asarray(samples.policy)[real], strict=True
     ):
@@ -63,15 +61,13 @@ def test_a_run_is_saved_and_loaded_with_its_lists(learned, tmp_path):
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_move_of_an_open_game_comes_out_after_the_horizon_with_the_last_value_found():
-    game = General(turns=300)
-    network = make_network(CONFIG.network, game, jax.random.key(0))
-    config = replace(CONFIG, opening_plies=0)
-    lanes = start_lanes(game, CONFIG.lanes, jax.random.key(1), CONFIG.breadth, CONFIG.horizon)
-    play = jax.jit(partial(play_iteration, game, config))
-    lanes, samples, _ = play(network, lanes, jax.random.key(2))
+def test_a_move_of_an_open_game_comes_out_after_the_horizon_with_the_last_value_found(learned):
+    learner = learned[0]
+    first = learner.start(jax.random.key(1)).learned
+    play = learner._play[0]
+    lanes, samples, _ = play(first.network, first.lanes[0], jax.random.key(2))
     assert not samples.real.any()  # six moves were played, and six wait
-    lanes, samples, _ = play(network, lanes, jax.random.key(3))
+    lanes, samples, _ = play(first.network, lanes, jax.random.key(3))
     assert samples.real.all()
     # No game is over after twelve moves, so all moves of a lane have the value of its newest one.
     values = np.asarray(samples.values).reshape(CONFIG.steps, CONFIG.lanes, 2)
@@ -92,14 +88,14 @@ def test_the_loss_over_lists_is_the_loss_over_all_actions():
 
 
 def test_a_reflected_sample_names_the_reflected_actions():
-    state = GAME.init(jax.random.key(3))
-    action = int(GAME.sample(state, jnp.array([0.4, 0.4]))[0])
+    state = jax.jit(GAME.init)(jax.random.key(3))
+    action = int(jax.jit(GAME.sample)(state, jnp.array([0.4, 0.4]))[0])
     choices = jnp.array([action, -1], jnp.int16)
     sample = Sample(state, choices, jnp.array([1, 0], jnp.float16), jnp.array([0.5, -0.5]), jnp.bool_(True))
-    other = turned(GAME, sample, jnp.int32(1))
+    other = jax.jit(turned, static_argnums=0)(GAME, sample, jnp.int32(1))
     across = int(GAME.symmetries().actions[1, action])
     assert other.choices.tolist() == [across, -1]
-    assert GAME.legal(other.state).any(0)[across]
+    assert jax.jit(GAME.legal)(other.state).any(0)[across]
     np.testing.assert_array_equal(other.policy, sample.policy)
 
 
