@@ -73,9 +73,10 @@ class FromToNet(eqx.Module):
         for block in self.blocks:
             board = block(board, training)
         board = jax.nn.relu(self.norm(board))
-        summary = pool(board, board.shape[0] * board.shape[1])
+        usual = board.shape[0] * board.shape[1]  # the board has one size, so it is the usual one
+        summary = pool(board, usual)
         logits = jnp.concatenate([self._moves(board, summary).reshape(-1), self.others(summary)])
-        features = jax.nn.relu(self.hidden(pool(jax.nn.relu(self.squeeze(board)), 1)))
+        features = jax.nn.relu(self.hidden(pool(jax.nn.relu(self.squeeze(board)), usual)))
         return belief_output(logits, self.value(features)[None], 2)
 
     def _moves(self, board: Array, summary: Array) -> Array:
