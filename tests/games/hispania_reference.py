@@ -186,7 +186,8 @@ class Reference:
     # -- The round ----------------------------------------------------------------------------------------------
 
     def play(self):
-        for self.round in range(1, self.facts["rounds"] + 1):
+        for number in range(1, self.facts["rounds"] + 1):
+            self.round = number
             self.events()
             self.place_tickets(lambda ticket: not ticket["uprising"])
             for nation in range(len(self.nations)):
@@ -387,9 +388,9 @@ class Reference:
             if origin in self.battles(nation):
                 continue
             for mask, group in self.picks(origin, nation):
-                if not any(one["moved"] for one in group) and self.may_leave(nation, origin, group):
-                    if self.destinations(nation, group):
-                        found[origin, mask] = group
+                free = not any(one["moved"] for one in group) and self.may_leave(nation, origin, group)
+                if free and self.destinations(nation, group):
+                    found[origin, mask] = group
         return found
 
     def may_leave(self, nation, origin, group):
@@ -433,7 +434,7 @@ class Reference:
             for there, border in self.borders[here].items():
                 land = self.terrain[self.regions[there]["terrain"]]
                 cost = spent + land["cost"]
-                if cost > mp and here != origin or (here == origin and spent > 0):
+                if (cost > mp and here != origin) or (here == origin and spent > 0):
                     continue
                 arrivals.setdefault(there, []).append((cost, border != "land", here, border))
                 stops = not leader and (land["stop"] or border == "strait")
@@ -498,9 +499,9 @@ class Reference:
             if tile is not NONE:
                 self.withdraw(nation, region, tile)
                 break
-        if self.units_at(region, nation) and self.building[region] != "none":
-            if self.works[self.building[region]]["captured"] == "razed":
-                self.building[region] = "none"
+        works = self.building[region]
+        if self.units_at(region, nation) and works != "none" and self.works[works]["captured"] == "razed":
+            self.building[region] = "none"
         self.battle, self.combat = None, 0
 
     def roll(self, nation, enemy, region):
