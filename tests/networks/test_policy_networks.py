@@ -180,7 +180,7 @@ def test_what_a_variant_has_besides_is_never_chosen():
 
 
 def test_records_are_small():
-    # 24 × 24: six bytes a cell, 1.3 KiB of scoreboards; 512 × 512 turns of two seats are 2.5 GB.
+    # 24 × 24: six bytes a cell, 1.3 KiB of scoreboards; 512 × 512 turns of two seats are 2.2 GB.
     senses = GeneralsSenses(Generals())
 
     def first(key):
