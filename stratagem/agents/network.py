@@ -5,7 +5,6 @@ other rules is refused.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -14,15 +13,14 @@ import jax.numpy as jnp
 from jax import Array
 
 from stratagem.agents.agent import Forgetful
-from stratagem.core.errors import BadOption, DamagedFile
+from stratagem.agents.weight_files import SHIPPED, loaded
+from stratagem.core.errors import BadOption
 from stratagem.core.game import Game, Listing, Perfect, Symmetric, View, require
 from stratagem.networks.outputs import all_sides, evaluator
 from stratagem.networks.tensors import read_facts
 from stratagem.networks.weights import load_weights
 from stratagem.search import Evaluate, Gumbel, Puct, Rule, search
 from stratagem.search.tree import check_searchable
-
-SHIPPED = Path(__file__).parent.parent / "weights"
 
 
 @dataclass(frozen=True)
@@ -104,17 +102,7 @@ def opinion_of(game: Game, weights: str, sides: bool) -> Evaluate:
 
 def network_of(game: Game, weights: str) -> Any:
     """The network that plays this game, from a file or as shipped."""
-    path = Path(weights) if weights else shipped(game)
-    if not path.is_file():
-        raise DamagedFile(f"{path}: no such weight file")
-    return _loaded(str(path), path.stat().st_mtime_ns, game)
-
-
-@lru_cache(maxsize=8)
-def _loaded(path: str, changed: int, game: Game) -> Any:
-    """Arrays, never tracers: loading may be asked for in the middle of a trace."""
-    with jax.ensure_compile_time_eval():
-        return load_weights(path, game)
+    return loaded(load_weights, Path(weights) if weights else shipped(game), game)
 
 
 def shipped(game: Game) -> Path:

@@ -5,7 +5,7 @@ from those it was trained on, and how well it plays there is for the arena to sa
 """
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,14 +14,13 @@ import jax.numpy as jnp
 from jax import Array
 
 from stratagem.agents.senses import senses_for
-from stratagem.core.errors import BadOption, DamagedFile
+from stratagem.agents.weight_files import SHIPPED, loaded
+from stratagem.core.errors import BadOption
 from stratagem.core.game import Game, View
 from stratagem.networks.judgements import masked
 from stratagem.networks.senses import Senses
 from stratagem.networks.tensors import read_facts
 from stratagem.networks.weights import load_policy
-
-SHIPPED = Path(__file__).parent.parent / "weights"
 
 
 @dataclass(frozen=True)
@@ -61,17 +60,11 @@ class Policy:
 
 def policy_of(game: Game, weights: str) -> Any:
     """The network that plays this game, from a file or as shipped."""
-    path = Path(weights) if weights else shipped_policy(game)
-    if not path.is_file():
-        raise DamagedFile(f"{path}: no such weight file")
-    return _loaded(str(path), path.stat().st_mtime_ns, game)
+    return loaded(_policy_in, Path(weights) if weights else shipped_policy(game), game)
 
 
-@lru_cache(maxsize=8)
-def _loaded(path: str, changed: int, game: Game) -> Any:
-    """Arrays, never tracers: loading may be asked for in the middle of a trace."""
-    with jax.ensure_compile_time_eval():
-        return load_policy(path, senses_for(game))
+def _policy_in(path: str, game: Game) -> Any:
+    return load_policy(path, senses_for(game))
 
 
 def shipped_policy(game: Game) -> Path:

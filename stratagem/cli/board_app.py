@@ -13,8 +13,8 @@ from textual.widgets import Footer, Header, Static
 
 from stratagem.agents.agent import Agent
 from stratagem.arena.session import Session
+from stratagem.cli.typed import save_game
 from stratagem.core.errors import StratagemError
-from stratagem.protocols.replay import Replay
 
 
 class BoardView(Static):
@@ -165,18 +165,7 @@ class BoardApp(App[None]):
         if not self.session.over:
             self.status = "Only a finished game can be saved; resign first if you have had enough."
             return
-        spec = self.session.game.spec
-        path = self.folder / f"{spec.name}-{self.session.seed}.json"
-        Replay(
-            game=spec.name,
-            parameters=dict(spec.parameters),
-            ruleset=spec.ruleset,
-            seats=self.names,
-            actions=self.session.actions,
-            returns=self.session.returns,
-            seed=self.session.seed,
-            resigned=self.session.resigned,
-        ).save(path)
+        path = save_game(self.session, self.names, self.folder)
         self.last_words = f"Saved: {path}"
         self.status = self.last_words
 

@@ -1,5 +1,6 @@
 """The terminal table of the dice games: sheets, dice, and one line to type."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ from rich.table import Table
 from stratagem.agents.agent import Agent
 from stratagem.arena.session import Session
 from stratagem.cli.output import out
+from stratagem.cli.typed import obey, save_game
 from stratagem.core.errors import StratagemError
 from stratagem.games.dice.rules import OPEN, DiceGame
-from stratagem.protocols.replay import Replay
 
 HELP = (
     "Type the dice to keep (`336`, `all`, `nothing`) or a category (`full`); "
@@ -36,36 +37,22 @@ def play(session: Session, names: list[str], adviser: Agent, save: Path) -> str:
         except EOFError:
             return "left"
         try:
-            if answer := _obey(session, names, adviser, save, seat, text):
+            answer = obey(
+                session,
+                seat,
+                text,
+                help_text=HELP,
+                hint=partial(_hint, session, adviser, seat),
+                save=lambda: save_game(session, names, save),
+                read=lambda words: read_words(game, session.state, words),
+            )
+            if answer:
                 return answer
         except (StratagemError, ValueError) as error:
             out.print(str(error), style="red")
     show(session, names)
     result = {1.0: "you win", 0.0: "a draw", -1.0: "you lose"}
     return result.get(session.returns[names.index("you")], str(session.returns))
-
-
-def _obey(session: Session, names: list[str], adviser: Agent, save: Path, seat: int, text: str) -> str | None:
-    """Do what was typed; words to print if that ends the game."""
-    game: Any = session.game
-    if text in ("quit", "q"):
-        return "left"
-    if text == "resign":
-        session.resign(seat)
-        return "you gave up"
-    if text == "undo":
-        session.undo()
-        while session.movers and session.players[session.movers[0]] is not None and session.turn:
-            session.undo()
-    elif text == "save":
-        out.print(f"saved {_save(session, names, save)}")
-    elif text == "hint":
-        out.print(_hint(session, adviser, seat), style="green")
-    elif text in ("help", "?", ""):
-        out.print(HELP, style="dim")
-    else:
-        session.act({seat: read_words(game, session.state, text)})
-    return None
 
 
 def read_words(game: DiceGame, state: Any, text: str) -> int:
@@ -113,19 +100,3 @@ def show(session: Session, names: list[str]) -> None:
         table.add_row(category, *("" if sheet[i] is None else str(sheet[i]) for sheet in drawn["sheets"]))
     table.add_row("[bold]total", *(f"[bold]{score}" for score in drawn["scores"]))
     out.print(table)
-
-
-def _save(session: Session, names: list[str], folder: Path) -> Path:
-    spec = session.game.spec
-    path = folder / f"{spec.name}-{session.seed}.json"
-    Replay(
-        game=spec.name,
-        parameters=dict(spec.parameters),
-        ruleset=spec.ruleset,
-        seats=names,
-        actions=session.actions,
-        returns=session.returns,
-        seed=session.seed,
-        resigned=session.resigned,
-    ).save(path)
-    return path

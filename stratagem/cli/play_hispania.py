@@ -1,5 +1,6 @@
 """The terminal table of Hispania: the map, the choices, and one line to type."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,12 @@ import numpy as np
 from stratagem.agents.agent import Agent
 from stratagem.arena.session import Session
 from stratagem.cli.output import out
-from stratagem.cli.play_dice import _save
+from stratagem.cli.typed import obey, save_game
 from stratagem.core.errors import StratagemError
 
 HELP = (
     "Type a choice: a region with slots (`tarraco:02`), a region (`tarraco`) or `none`; "
-    "`map`, `hint`, `undo`, `save`, `resign`, `quit`."
+    "`hint`, `undo`, `save`, `resign`, `quit`."
 )
 SHOWN = 40
 
@@ -36,13 +37,27 @@ def play(session: Session, names: list[str], adviser: Agent, save: Path) -> str:
         except EOFError:
             return "left"
         try:
-            if answer := _obey(session, names, adviser, save, seat, text):
+            answer = obey(
+                session,
+                seat,
+                text,
+                help_text=HELP,
+                hint=partial(_hint, session, adviser, seat),
+                save=lambda: save_game(session, names, save),
+                read=game.read_action,
+            )
+            if answer:
                 return answer
         except (StratagemError, ValueError) as error:
             out.print(str(error), style="red", markup=False)
     draw(session)
     best = max(session.returns)
     return "you win" if session.returns[names.index("you")] == best else "you lose"
+
+
+def _hint(session: Session, adviser: Agent, seat: int) -> str:
+    game: Any = session.game
+    return game.write_action(session.think(seat, adviser))
 
 
 def draw(session: Session) -> None:
@@ -57,26 +72,3 @@ def show(session: Session, seat: int) -> None:
     words = [game.write_action(int(action)) for action in np.flatnonzero(session.legal(seat))]
     more = f" … and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
     out.print(f"choices: {' '.join(words[:SHOWN])}{more}", markup=False, highlight=False)
-
-
-def _obey(session: Session, names: list[str], adviser: Agent, save: Path, seat: int, text: str) -> str | None:
-    """Do what was typed; words to print if that ends the game."""
-    game: Any = session.game
-    if text in ("quit", "q"):
-        return "left"
-    if text == "resign":
-        session.resign(seat)
-        return "you gave up"
-    if text == "undo":
-        session.undo()
-        while session.movers and session.players[session.movers[0]] is not None and session.turn:
-            session.undo()
-    elif text == "save":
-        out.print(f"saved {_save(session, names, save)}")
-    elif text == "hint":
-        out.print(game.write_action(session.think(seat, adviser)), style="green", highlight=False)
-    elif text in ("help", "?", "", "map"):
-        out.print(HELP, style="dim")
-    else:
-        session.act({seat: game.read_action(text)})
-    return None

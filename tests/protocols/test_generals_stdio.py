@@ -79,9 +79,19 @@ def test_any_text_is_read_without_a_crash(text):
     hello = stdio.read_hello(lines)
     if hello:
         for frame in stdio.read_frames(lines, hello[1], hello[2]):
-            if frame is not None:
-                stdio.plain_answer(frame)
-                stdio.legal_in(frame, build=True)
+            assert frame is None or frame.army.shape == hello[1:]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(2, 6))
+@settings(deadline=None, max_examples=60)
+def test_the_plain_answer_to_any_frame_is_legal(seed, height, width):
+    generator = np.random.default_rng(seed)
+    parts = [generator.integers(0, top, (height, width)) for top in (6, 3, 9)]
+    written = stdio.write_frame(Frame(3, (1, 1), (2, 2), *parts))
+    (frame,) = stdio.read_frames(iter(written.splitlines()), height, width)
+    legal, answer = stdio.legal_in(frame, build=True), stdio.plain_answer(frame)
+    assert legal.shape == (height, width, 10)
+    assert answer == stdio.RESTS or legal[answer.row, answer.column, answer.direction]
 
 
 @given(st.text(max_size=40))
