@@ -20,9 +20,18 @@ Player = Agent | None  # None is a person
 
 
 class Session:
-    """A game under way. `players` has one entry a seat."""
+    """A game under way. `players` has one entry a seat.
 
-    def __init__(self, game: Game, players: Sequence[Player], seed: int):
+    `keys` gives the luck of each turn, −1 for the opening, where it is not that of the seed.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        players: Sequence[Player],
+        seed: int,
+        keys: Callable[[int], jax.Array] | None = None,
+    ):
         if len(players) != game.spec.seats:
             raise StratagemError(f"{game.spec.title} has {game.spec.seats} seats, got {len(players)} players")
         self.game, self.players, self.seed = game, list(players), seed
@@ -30,7 +39,8 @@ class Session:
         self.resigned: list[int] = []
         self._init, self._step = jax.jit(game.init), jax.jit(game.step)
         self._view: Callable[..., Any] = jax.jit(game.view)
-        self._states = [self._init(play.turn_key(seed, -1))]
+        self._key = keys or (lambda turn: play.turn_key(seed, turn))
+        self._states = [self._init(self._key(-1))]
         self._memories = [[player.memory() if player else None for player in self.players]]
 
     @property
@@ -76,9 +86,7 @@ class Session:
             else None
             for player, memory, view, action in zip(self.players, self._memories[-1], views, row, strict=True)
         ]
-        self._states.append(
-            self._step(self.state, jnp.asarray(row, jnp.int32), play.turn_key(self.seed, self.turn))
-        )
+        self._states.append(self._step(self.state, jnp.asarray(row, jnp.int32), self._key(self.turn)))
         self._memories.append(memories)
         self.actions.append(row)
 

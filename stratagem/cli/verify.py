@@ -14,7 +14,10 @@ from stratagem.protocols.replay import load, verify
 
 @dataclass(frozen=True)
 class Command:
-    """Play replays through under today's rules and check every action, every die and the result."""
+    """Play replays through under today's rules and check every action, every die and the result.
+
+    With honest dice, the revealed secret must be the one that was committed to before the game.
+    """
 
     files: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE")]
     """Replay files."""
@@ -42,5 +45,6 @@ def check_file(path: Path) -> dict[str, object]:
         return {"file": str(path), "valid": False, "reason": str(error)}
     game = replay.rules()
     end = f", ends in {game.write(final)}" if isinstance(game, Textual) else ""
-    reason = f"{game.spec.title}, {len(replay.actions)} turns, result {replay.returns}{end}"
+    dice = f", honest dice as committed to ({replay.fair['commitment'][:16]}…)" if replay.fair else ""
+    reason = f"{game.spec.title}, {len(replay.actions)} turns, result {replay.returns}{dice}{end}"
     return {"file": str(path), "valid": True, "reason": reason}

@@ -5,6 +5,7 @@
  "seed": 7,                      the dice follow from it; null if they fell elsewhere
  "start": null,                  or the text form of another first position
  "outcomes": null,               or every outcome of chance, the opening's first
+ "fair": {…},                    only with honest dice, in place of a seed: see fair_dice.py
  "seats": ["random", "mm:depth=3"],
  "actions": [[4, -1], [-1, 0]],  per turn and seat; −1 for a seat that was not to move
  "resigned": [],                 seats that gave up after the last action
@@ -12,15 +13,16 @@
  "seconds": [0.1, 2.5]}          thinking time per seat
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from stratagem.core import play
 from stratagem.core.errors import DamagedFile, IllegalAction, RulesetMismatch, StratagemError
@@ -28,6 +30,7 @@ from stratagem.core.files import read_json, write_json
 from stratagem.core.game import Chance, Game, Textual, draw_outcome, require, winners_share
 from stratagem.core.registry import read_options
 from stratagem.games import GAMES
+from stratagem.protocols.fair_dice import check_form, dice_of
 
 FORMAT = "stratagem-replay"
 VERSION = 1
@@ -49,11 +52,30 @@ class Replay:
     outcomes: list[int] | None = None
     resigned: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    fair: dict[str, Any] | None = None
     format: str = FORMAT
     version: int = VERSION
 
     def save(self, path: Path | str) -> None:
-        write_json(path, asdict(self))
+        write_json(path, self.as_json())
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of the file."""
+        content = asdict(self)
+        if self.fair is None:
+            del content["fair"]
+        return content
+
+    def key(self, turn: int) -> Array:
+        """The key of one moment of the game; −1 is the opening."""
+        if self.fair is not None:
+            return dice_of(self.fair).key(turn)
+        return play.turn_key(self.seed or 0, turn)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether it says how luck fell."""
+        return self.seed is not None or self.fair is not None
 
     def rules(self) -> Game:
         """The game that it was played under; RulesetMismatch if those rules are not the ones in force."""
@@ -97,7 +119,7 @@ def parse(content: Any, name: str) -> Replay:
             raise DamagedFile(f"{name}: {key!r} is missing")
         if not isinstance(content[key], kind):
             raise DamagedFile(f"{name}: {key!r} has the wrong type, {type(content[key]).__name__}")
-    unknown = set(content) - set(kinds) - {"format", "version"}
+    unknown = set(content) - set(kinds) - {"format", "version", "fair"}
     if unknown:
         raise DamagedFile(f"{name}: unknown entries {', '.join(sorted(unknown))}")
     seats = len(content["seats"])
@@ -110,12 +132,29 @@ def parse(content: Any, name: str) -> Replay:
     for key in ("resigned", "outcomes"):
         if not all(type(value) is int for value in content[key] or []):
             raise DamagedFile(f"{name}: {key!r} must hold whole numbers")
+    if content.get("fair") is not None:
+        try:
+            check_form(content["fair"])
+        except DamagedFile as error:
+            raise DamagedFile(f"{name}: {error}") from None
+        if content["seed"] is not None:
+            raise DamagedFile(f"{name}: the dice come from 'seed' or from 'fair', not from both")
     return Replay(**content)
 
 
+class Functions(NamedTuple):
+    """What playing through asks of a game, compiled."""
+
+    init: Callable[..., Any]
+    step: Callable[..., Any]
+    done: Callable[..., Any]
+    illegal: Callable[..., Any]
+
+
 @lru_cache(maxsize=32)
-def _functions(game: Any) -> Any:
-    return jax.jit(game.init), jax.jit(game.step)
+def _functions(game: Any) -> Functions:
+    illegal = jax.jit(lambda state, actions: play.illegal(game, state, actions).any())
+    return Functions(jax.jit(game.init), jax.jit(game.step), jax.jit(game.done), illegal)
 
 
 @lru_cache(maxsize=32)
@@ -130,18 +169,21 @@ def positions(replay: Replay, game: Game | None = None) -> Iterator[Any]:
         raise DamagedFile(f"{replay.game} has {game.spec.seats} seats, the replay {len(replay.seats)}")
     if replay.seed is not None and not 0 <= replay.seed < 2**31:
         raise DamagedFile(f"a seed is 0 to 2³¹ − 1, not {replay.seed}")
+    functions = _functions(game)
     state = _first(replay, game)
     yield state
     for turn, actions in enumerate(replay.actions):
-        if bool(game.done(state)):
+        if bool(functions.done(state)):
             raise DamagedFile(
                 f"the game is over after turn {turn}, but {len(replay.actions) - turn} more follow"
             )
-        try:
-            play.check(game, state, actions)
-        except IllegalAction as error:
-            raise IllegalAction(f"turn {turn + 1}: {error}") from None
-        state = _next(replay, game, state, jnp.asarray(actions, jnp.int32), turn)
+        known = jnp.asarray([min(max(action, -1), game.spec.actions) for action in actions], jnp.int32)
+        if bool(functions.illegal(state, known)):
+            try:
+                play.check(game, state, actions)
+            except IllegalAction as error:
+                raise IllegalAction(f"turn {turn + 1}: {error}") from None
+        state = _next(replay, game, state, known, turn)
         yield state
 
 
@@ -154,17 +196,17 @@ def _first(replay: Replay, game: Any) -> Any:
             raise DamagedFile(f"start position: {error}") from None
     if isinstance(game, Chance) and replay.outcomes is not None:
         return _fall(replay, game, game.opening(), -1)
-    if replay.seed is None:
+    if not replay.has_keys:
         raise DamagedFile("a replay needs a seed, or a start position, or the outcomes of chance")
-    return _functions(game)[0](play.turn_key(replay.seed, -1))
+    return _functions(game).init(replay.key(-1))
 
 
 def _next(replay: Replay, game: Any, state: Any, actions: Any, turn: int) -> Any:
     if replay.outcomes is not None and isinstance(game, Chance):
         return _fall(replay, game, game.afterstate(state, actions), turn)
-    if replay.seed is None and game.spec.chance == "dice":
+    if not replay.has_keys and game.spec.chance == "dice":
         raise DamagedFile("a replay of a game with dice needs a seed or the outcomes of chance")
-    return _functions(game)[1](state, actions, play.turn_key(replay.seed or 0, turn))
+    return _functions(game).step(state, actions, replay.key(turn))
 
 
 def _fall(replay: Replay, game: Any, after: Any, turn: int) -> Any:
@@ -178,10 +220,9 @@ def _fall(replay: Replay, game: Any, after: Any, turn: int) -> Any:
     if not 0 <= outcome < len(chances) or chances[outcome] <= 0:
         raise DamagedFile(f"turn {turn + 1}: outcome {outcome} of chance cannot happen here")
     fell, resolve = _chance_functions(game)
-    if replay.seed is not None and int(fell(after, play.turn_key(replay.seed, turn))) != outcome:
-        raise DamagedFile(
-            f"turn {turn + 1}: outcome {outcome} of chance is not what seed {replay.seed} gives"
-        )
+    if replay.has_keys and int(fell(after, replay.key(turn))) != outcome:
+        source = "the secret" if replay.fair is not None else f"seed {replay.seed}"
+        raise DamagedFile(f"turn {turn + 1}: outcome {outcome} of chance is not what {source} gives")
     return resolve(after, outcome)
 
 
