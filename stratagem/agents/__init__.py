@@ -94,7 +94,7 @@ AGENTS: Registry[Agent] = Registry(
             "policy",
             "stratagem.agents.policy:Policy",
             "a network trained by PPO self-play, with memory, without search",
-            games=("generals",),
+            games=("generals", "hispania"),
         ),
     ],
 )

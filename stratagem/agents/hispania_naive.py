@@ -9,6 +9,7 @@ import numpy as np
 from jax import Array
 
 from stratagem.agents.agent import Forgetful
+from stratagem.agents.hispania_worth import gains
 from stratagem.core.game import View
 from stratagem.games.hispania.arrays import at, lookup
 from stratagem.games.hispania.rules import Hispania
@@ -21,13 +22,7 @@ NEAR = 2  # borders that a group is expected to cross
 
 def worth(tables: Tables, state: State, nation: Array) -> Array:
     """float32[R]: the points that the nation gets for holding each region at the next count."""
-    rounds = np.array(tables.scenario.vp_rounds)
-    later = jnp.argmax(rounds >= state.round)
-    own = at(at(tables.worth, at(rounds, later)), nation)
-    capital = jnp.arange(len(own)) == at(tables.of_nation("capital"), nation)
-    built = lookup(tables.of_building("vp"), state.building)
-    total = own + tables.of_region("vp") + built + capital * tables.scenario.rules.capital_vp
-    return total + tables.of_region("pop") / 10.0
+    return at(gains(tables, state), nation) + tables.of_region("pop") / 10.0
 
 
 @dataclass(frozen=True)

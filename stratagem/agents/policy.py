@@ -17,7 +17,6 @@ from stratagem.agents.senses import senses_for
 from stratagem.agents.weight_files import SHIPPED, loaded
 from stratagem.core.errors import BadOption
 from stratagem.core.game import Game, View
-from stratagem.networks.judgements import masked
 from stratagem.networks.senses import Senses
 from stratagem.networks.tensors import read_facts
 from stratagem.networks.weights import load_policy
@@ -49,10 +48,10 @@ class Policy:
     def act(self, memory: Any, view: View, legal: Array, key: Array) -> Array:
         network = policy_of(self.game, self.weights)
         record = self.senses.observe(memory, view)[1]
-        logits = masked(network(self.senses.features(record)).logits, legal)
+        chances = network(self.senses.features(record)).chances(legal)
         if self.temperature == 0:
-            return jnp.argmax(logits).astype(jnp.int32)
-        return jax.random.categorical(key, logits / self.temperature).astype(jnp.int32)
+            return jnp.argmax(chances).astype(jnp.int32)
+        return jax.random.categorical(key, chances / self.temperature).astype(jnp.int32)
 
     def remember(self, memory: Any, view: View, action: Array) -> Any:
         return self.senses.note(self.senses.observe(memory, view)[0], jnp.asarray(action))

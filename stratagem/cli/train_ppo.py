@@ -27,7 +27,12 @@ from stratagem.networks import full_choice, parameters
 from stratagem.networks.tensors import read_facts
 from stratagem.networks.weights import load_policy, save_policy
 
-RATED = {"generals": ("random", "expander", "hunter", "cascade")}
+RATED = {
+    "generals": ("random", "expander", "hunter", "cascade"),
+    "hispania": ("random", "naive", "historical"),
+}
+FAMILIES = {"hispania": "tokens"}
+"""Which presets fit a game; `boards` unless listed."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +52,19 @@ class Training:
 
 
 def fits(game: Game) -> bool:
-    """Whether a game is learned by PPO: search cannot look through secrets or see simultaneous moves."""
-    return game.spec.information == "imperfect" or game.spec.dynamics == "simultaneous"
+    """Whether a game is learned by PPO: search cannot look through secrets or see simultaneous moves.
+
+    Nor can it look far where a turn is a chain of tokens.
+    """
+    hidden = game.spec.information == "imperfect" or game.spec.dynamics == "simultaneous"
+    return hidden or FAMILIES.get(game.spec.name) == "tokens"
 
 
 def train(asked: Training) -> int:
     """Learn until done or stopped, then rate and report."""
     use_compile_cache()
-    preset = ppo_preset(asked.preset)
     name, options = split_choice(asked.game)
+    preset = ppo_preset(asked.preset, FAMILIES.get(name, "boards"))
     title = asked.game if options else f"{name}:{preset.board}"
     game = make_game(title)
     config = configured(preset.config, asked.set)

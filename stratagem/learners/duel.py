@@ -9,7 +9,6 @@ from jax import Array, lax
 
 from stratagem.core.game import Game, View
 from stratagem.learners.ppo_rollout import spread
-from stratagem.networks.judgements import masked
 from stratagem.networks.senses import Senses
 
 
@@ -28,38 +27,38 @@ class Table(NamedTuple):
 
     state: Any  # [B]
     memory: Any  # [B]: of the network
-    rival: Any  # [B]: of the other
+    rival: Any  # [B, P]: of the other, who plays all other seats
     turn: Array  # int32
 
 
 def duel(
     game: Game, senses: Senses, rival: Rival, games: int, heat: float, network: Any, key: Array
 ) -> Array:
-    """float32[B]: the results of the network, which has the first seat in every other game of two.
+    """float32[B]: the results of the network, which has each seat in turn; the rival has all others.
 
     It draws from its policy with this heat; 0 plays what it likes best.
     """
     start_key, key = jax.random.split(key)
     states = jax.vmap(game.init)(jax.random.split(start_key, games))
-    own = jnp.arange(games) % 2
-    table = Table(states, spread(senses.blank(), (games,)), spread(rival.memory(), (games,)), jnp.int32(0))
+    seats = jnp.arange(game.spec.seats)
+    own = jnp.arange(games) % len(seats)
+    others = spread(rival.memory(), (games, len(seats)))
+    table = Table(states, spread(senses.blank(), (games,)), others, jnp.int32(0))
 
     def one(state: Any, seat: Array, memory: Any, other: Any, key: Array) -> tuple[Any, Any, Any]:
         act_key, rival_key, step_key = jax.random.split(key, 3)
         legal = game.legal(state)
         memory, record = senses.observe(memory, game.view(state, seat))
-        logits = masked(network(senses.features(record)).logits, legal[seat])
-        drawn = jax.random.categorical(act_key, logits / heat) if heat else jnp.argmax(logits)
-        view = game.view(state, 1 - seat)
-        answer = rival.act(other, view, legal[1 - seat], rival_key)
-        to_move = game.to_move(state)
-        mine = jnp.where(to_move[seat], drawn, -1).astype(jnp.int32)
-        theirs = jnp.where(to_move[1 - seat], answer, -1).astype(jnp.int32)
-        actions = jnp.where(jnp.arange(2) == seat, drawn, answer).astype(jnp.int32)
+        chances = network(senses.features(record)).chances(legal[seat])
+        drawn = jax.random.categorical(act_key, chances / heat) if heat else jnp.argmax(chances)
+        views = jax.vmap(partial(game.view, state))(seats)
+        answers = jax.vmap(rival.act)(other, views, legal, jax.random.split(rival_key, len(seats)))
+        actions = jnp.where(seats == seat, drawn, answers).astype(jnp.int32)
+        noted = jnp.where(game.to_move(state), actions, -1)
         stepped = game.step(state, actions, step_key)
         done = game.done(state)
         state = jax.tree.map(lambda old, new: jnp.where(done, old, new), state, stepped)
-        return state, senses.note(memory, mine), rival.remember(other, view, theirs)
+        return state, senses.note(memory, noted[seat]), jax.vmap(rival.remember)(other, views, noted)
 
     def turn(table: Table) -> Table:
         keys = jax.random.split(jax.random.fold_in(key, table.turn), games)

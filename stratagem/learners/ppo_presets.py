@@ -1,26 +1,13 @@
 """Settings of PPO that were found to work, by what one has to spend, with the board that each is for."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from stratagem.core.errors import UnknownName
 from stratagem.learners.ppo import PPOConfig
+from stratagem.learners.ppo_preset import Preset
+from stratagem.learners.ppo_token_presets import TOKEN_PRESETS
 
-
-@dataclass(frozen=True)
-class Preset:
-    """A recipe, and what it is measured on."""
-
-    board: str
-    """Options of the game, unless the user gives some."""
-    config: PPOConfig
-    rivals: tuple[str, ...]
-    """Who it plays while it learns."""
-    games: int = 64
-    """Games against each of them."""
-    evaluate: int = 50
-    """Iterations between those matches."""
-
-
+# For games on boards of cells.
 PRESETS: dict[str, Preset] = {
     # Seconds, besides compiling: that everything works.
     "smoke": Preset(
@@ -105,8 +92,12 @@ PRESETS: dict[str, Preset] = {
 PRESETS["quick"] = PRESETS["laptop"]  # what `stratagem train` does unless told otherwise
 
 
-def ppo_preset(name: str) -> Preset:
-    """The settings of this name."""
-    if name not in PRESETS:
-        raise UnknownName(f"PPO has no preset {name!r}; there is {', '.join(PRESETS)}")
-    return PRESETS[name]
+FAMILIES: Mapping[str, Mapping[str, Preset]] = {"boards": PRESETS, "tokens": TOKEN_PRESETS}
+
+
+def ppo_preset(name: str, family: str = "boards") -> Preset:
+    """The settings of this name, for games of this family."""
+    presets = FAMILIES[family]
+    if name not in presets:
+        raise UnknownName(f"PPO has no preset {name!r} for this game; there is {', '.join(presets)}")
+    return presets[name]

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from stratagem.core.game import Game, Truncating
-from stratagem.networks.judgements import Judgement, masked, value_of
+from stratagem.networks.judgements import value_of
 from stratagem.networks.senses import Senses
 
 Potential = Callable[[Any], Array]  # state -> float32[P]: how well each seat stands
@@ -80,10 +80,7 @@ def one_turn(
     act_key, step_key, start_key = jax.random.split(key, 3)
     count = lanes.length.shape[0]
     memory, record, legal, moved = look(game, senses, lanes)
-    judged = judge(senses, network, record)
-    logits = masked(judged.logits, legal)
-    action = jax.random.categorical(act_key, logits).astype(jnp.int32)
-    chance = jnp.take_along_axis(jax.nn.log_softmax(logits), action[..., None], axis=-1)[..., 0]
+    action, chance, value = choose(game, senses, network, record, legal, moved, act_key)
 
     memory = jax.vmap(jax.vmap(senses.note))(memory, jnp.where(moved, action, -1))
     reached = jax.vmap(game.step)(lanes.state, action, jax.random.split(step_key, count))
@@ -95,7 +92,7 @@ def one_turn(
         legal=jnp.packbits(legal, axis=-1),
         action=action,
         chance=chance,
-        value=value_of(judged.belief),
+        value=value,
         moved=moved,
         reward=jax.vmap(reward)(lanes.state, reached),
         done=done,
@@ -120,8 +117,32 @@ def look(game: Game, senses: Senses, lanes: Lanes) -> tuple[Any, Any, Array, Arr
     return memory, record, jax.vmap(game.legal)(lanes.state), jax.vmap(game.to_move)(lanes.state)
 
 
-def judge(senses: Senses, network: Any, record: Any) -> Judgement:
-    """What the network says of records [B, P]."""
+def choose(
+    game: Game, senses: Senses, network: Any, record: Any, legal: Array, moved: Array, key: Array
+) -> tuple[Array, Array, Array]:
+    """(int32 actions, float32 their log-probabilities, float32 values), all [B, P].
+
+    Where seats move in turn only the one to move is asked, and its answer stands for all.
+    """
+    seats = moved.shape[1]
+    if game.spec.dynamics != "simultaneous":
+        mover = jnp.argmax(moved, axis=1)
+        record, legal = jax.tree.map(lambda leaf: of_seat(leaf, mover), (record, legal))
+    judged = judge(senses, network, record)
+    chances = jax.vmap(jax.vmap(lambda one, mask: one.chances(mask)))(judged, legal)
+    action = jax.random.categorical(key, chances).astype(jnp.int32)
+    chance = jnp.take_along_axis(chances, action[..., None], axis=-1)[..., 0]
+    told = (action, chance, value_of(judged.belief))
+    return tuple(jnp.broadcast_to(leaf, (len(leaf), seats)) for leaf in told)  # type: ignore[return-value]
+
+
+def of_seat(leaf: Array, seat: Array) -> Array:
+    """[B, 1, …] from [B, P, …]: what is one seat's, which differs from lane to lane."""
+    return jnp.take_along_axis(leaf, seat.reshape(-1, *[1] * (leaf.ndim - 1)), axis=1)
+
+
+def judge(senses: Senses, network: Any, record: Any) -> Any:
+    """What the network says of records [B, P]: a judgement of each."""
     return jax.vmap(jax.vmap(lambda one: network(senses.features(one))))(record)
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from stratagem.learners.ppo_rollout import Turn
-from stratagem.networks.judgements import belief_loss, masked, value_of
+from stratagem.networks.judgements import belief_loss, value_of
 from stratagem.networks.senses import Senses
 
 
@@ -102,8 +102,8 @@ def batch_loss(
 def sample_loss(network: Any, senses: Senses, weights: Weights, sample: Sample) -> dict[str, Array]:
     """The parts of the loss of one sample, and how far the policy has moved from the one that played it."""
     judged = network(senses.features(sample.record), learning=True)
-    legal = jnp.unpackbits(sample.legal, count=judged.logits.shape[0]) == 1
-    chances = jax.nn.log_softmax(masked(judged.logits, legal))
+    legal = jnp.unpackbits(sample.legal, count=senses.spec.actions) == 1
+    chances = judged.chances(legal)
     change = chances[sample.action] - sample.chance
     ratio = jnp.exp(change)
     held = jnp.clip(ratio, 1 - weights.clip, 1 + weights.clip)

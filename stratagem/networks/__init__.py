@@ -60,6 +60,18 @@ NETWORKS: Registry[Recipe] = Registry(
             "DeepNash's shape: convolutions to coarser boards and back, any board size",
             games=("generals",),
         ),
+        Row(
+            "hierarchical",
+            "stratagem.networks.hispania_recipes:Hierarchical",
+            "tiles and pieces apart, then together, then a decoder that writes tokens; any map",
+            games=("hispania",),
+        ),
+        Row(
+            "flat",
+            "stratagem.networks.hispania_recipes:Flat",
+            "layers over all numbers of the map at once, to compare with",
+            games=("hispania",),
+        ),
         Row("mlp", "stratagem.networks.policy_recipes:Small", "layers over all numbers of a small view"),
     ],
 )

@@ -17,6 +17,10 @@ class Judgement(NamedTuple):
     logits: Array  # float32[A]
     belief: Array  # float32[K]: log-odds of the bins; with K = 1, the value itself
 
+    def chances(self, legal: Array) -> Array:
+        """float32[A]: log-probabilities. Networks that draw an action part by part have judgements of their own."""
+        return jax.nn.log_softmax(masked(self.logits, legal))
+
 
 def masked(logits: Array, legal: Array) -> Array:
     """float32[A]: so low on what is not legal that its probability is exactly zero, and its gradient too."""

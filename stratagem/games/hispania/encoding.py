@@ -43,6 +43,7 @@ class Encoding(NamedTuple):
     places: Array  # int32[M]: the tile of each piece; −1 if out of play
     facts: Array  # float32[32]: player 4, nation 20, turn type 5, round, points, victory points
     stacks: Array  # float32[R, 6, 32]: pieces by slot, the deciding nation's first
+    stacked: Array  # int32[R, 6]: which piece that is; M for none
     fused: Array  # float32[R, 237]: facts, tile and stack of each tile
     history: Array  # float32[H, 4 + R + 6 + R]: the earlier tokens of this phase, latest first
     remembered: Array  # bool[H]: which of them there are
@@ -99,13 +100,14 @@ def encode(tables: Tables, kept: State) -> Encoding:
     defends = state.phase == DEFEND
     decider = jnp.where(defends, at(state.holder, state.battle), state.nation)
     tiles = encode_tiles(tables, state)
-    pieces, places, extras, stacks = encode_pieces(tables, state, decider)
+    pieces, places, extras, stacked = encode_pieces(tables, state, decider)
+    stacks = jnp.concatenate([pieces, jnp.zeros((1, PIECE))])[stacked]
     facts, more = encode_facts(tables, state, decider)
     flat = stacks.reshape(len(tiles), -1)
     fused = jnp.concatenate([jnp.broadcast_to(facts, (len(tiles), FACTS)), tiles, flat], axis=1)
     remembered = (jnp.arange(REMEMBERED) < state.steps) & ~defends
     history = encode_tokens(tables, state) * remembered[:, None]
-    return Encoding(tiles, pieces, places, facts, stacks, fused, history, remembered, extras, more)
+    return Encoding(tiles, pieces, places, facts, stacks, stacked, fused, history, remembered, extras, more)
 
 
 def one_hot(index: Array, size: int) -> Array:
@@ -122,7 +124,7 @@ def encode_tiles(tables: Tables, state: State) -> Array:
 
 
 def encode_pieces(tables: Tables, state: State, decider: Array) -> tuple[Array, Array, Array, Array]:
-    """(pieces, places, extras, stacks)"""
+    """(pieces, places, extras, stacked)"""
     nations, regions = len(tables.kind), len(tables.on_map)
     rows: Row = jax.vmap(lambda nation: row_of(tables, state, nation))(jnp.arange(nations))
     slots = jax.vmap(slots_of)(rows)
@@ -142,20 +144,19 @@ def encode_pieces(tables: Tables, state: State, decider: Array) -> tuple[Array, 
     features = jnp.concatenate([numbers, least, rows.leads[..., None].astype(jnp.float32), wide], axis=-1)
     alive = rows.region >= 0
     features = features * alive[..., None]
-    stacks = (
-        jnp.zeros((regions * SLOTS, PIECE)).at[spot.reshape(-1)].set(features.reshape(-1, PIECE), mode="drop")
-    )
 
     active = (jnp.arange(nations) == state.nation)[:, None]
     came = active & (state.entry >= 0)
     flags = jnp.stack([active & state.moved, active & state.picked], axis=-1).astype(jnp.float32)
     extras = jnp.concatenate([flags, one_hot(state.crossed, len(BORDERS))[None] * came[..., None]], axis=-1)
     real = np.flatnonzero(tables.kind.reshape(-1) >= 0)
+    nobody = jnp.full(regions * SLOTS, len(real), jnp.int32)
+    stacked = nobody.at[spot.reshape(-1)[real]].set(jnp.arange(len(real), dtype=jnp.int32), mode="drop")
     return (
         features.reshape(-1, PIECE)[real],
         rows.region.reshape(-1)[real],
         extras.reshape(-1, extras.shape[-1])[real],
-        stacks.reshape(regions, SLOTS, PIECE),
+        stacked.reshape(regions, SLOTS),
     )
 
 

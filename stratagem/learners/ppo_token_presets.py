@@ -1,0 +1,81 @@
+"""Settings of PPO for games whose decisions are tokens: many decisions a turn, on maps of several sizes."""
+
+from stratagem.learners.ppo import PPOConfig
+from stratagem.learners.ppo_preset import Preset
+
+TOKEN_PRESETS: dict[str, Preset] = {
+    # Seconds, besides compiling: that everything works.
+    "smoke": Preset(
+        board="scenario=iberia-small",
+        config=PPOConfig(
+            network="hierarchical:width=16,piece_width=8,heads=2,feed=1,depth=1,memory=4,bins=8",
+            games=8,
+            steps=16,
+            minibatch=32,
+            shaping=0.5,
+            shaping_until=2,
+            rate_high=1e-3,
+            average=0.9,
+            iterations=4,
+        ),
+        rivals=("random",),
+        games=4,
+        evaluate=4,
+    ),
+    # Minutes on two cores.
+    "laptop": Preset(
+        board="scenario=iberia-small",
+        config=PPOConfig(
+            network="hierarchical:width=48,piece_width=24,heads=2,feed=2,depth=1,memory=8,bins=32",
+            games=64,
+            steps=64,
+            trace=0.95,
+            shaping=1.0,
+            shaping_until=300,
+            top=0.5,
+            normalise=True,
+            minibatch=256,
+            gradient=0.5,
+            rate=0.3,
+            rate_power=1.0,
+            rate_low=1e-4,
+            rate_high=1e-3,
+            entropy=0.02,
+            entropy_power=0.2,
+            average=0.99,
+            iterations=400,
+        ),
+        rivals=("random", "naive"),
+        games=64,
+        evaluate=50,
+    ),
+    # One H200, some nine minutes at a time by --minutes 9 and --resume.
+    "gpu": Preset(
+        board="scenario=iberia-small",
+        config=PPOConfig(
+            network="hierarchical:width=128,piece_width=64,depth=3",
+            games=2048,
+            steps=128,
+            trace=0.95,
+            shaping=1.0,
+            shaping_until=400,
+            top=0.5,
+            normalise=True,
+            minibatch=4096,
+            gradient=0.5,
+            rate=0.1,
+            rate_power=1.0,
+            rate_low=3e-5,
+            rate_high=5e-4,
+            entropy=0.02,
+            entropy_power=0.2,
+            average=0.998,
+            precision="bfloat16",
+            iterations=3000,
+        ),
+        rivals=("random", "naive", "historical"),
+        games=256,
+        evaluate=50,
+    ),
+}
+TOKEN_PRESETS["quick"] = TOKEN_PRESETS["laptop"]
