@@ -23,6 +23,7 @@ COMMANDS = {
     "review": "grade every decision of a dice game; luck and skill",
     "bot": "one of our agents on stdin and stdout, for competitions",
     "arena-host": "run bots of other people against each other or against ours",
+    "studio": "play, watch, compare and learn in the browser",
     "serve": "networks and agents for other programs, in batches, over a socket",
     "verify": "play a replay through and check its result",
     "replays": "import and export generals.io games; make data sets of them",

@@ -1,0 +1,148 @@
+"""The HTTP side: what there is to play, new games, replays, results. Moves go over the websocket (`sockets`)."""
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Path, Query, Request, WebSocket
+from pydantic import BaseModel, ConfigDict, Field
+
+from stratagem import __version__
+from stratagem.studio.choices import PERSON, catalogue
+from stratagem.studio.guard import address
+from stratagem.studio.limits import TooMuch
+from stratagem.studio.sockets import Client
+from stratagem.studio.table import Table
+
+router = APIRouter()
+GAME_ID = Path(max_length=64)
+WRONG: dict[int | str, dict[str, Any]] = {
+    code: {"description": text}
+    for code, text in (
+        (400, "it makes no sense; `error` says why"),
+        (404, "there is no such thing"),
+        (429, "too much"),
+    )
+}
+
+
+class Strict(BaseModel):
+    """What a page sends; nothing else may be in it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class NewGame(Strict):
+    """A game to begin."""
+
+    game: str = Field(max_length=300)
+    players: list[str] = Field(min_length=1, max_length=8)
+    pace: float = Field(2.0, ge=0.25, le=20)
+
+
+class NewTournament(Strict):
+    """A tournament to begin."""
+
+    game: str = Field(max_length=300)
+    entrants: list[str] = Field(min_length=2, max_length=12)
+    games: int = Field(20, ge=1, le=1000)
+
+
+@router.get("/api/catalogue")
+def get_catalogue(request: Request) -> dict[str, Any]:
+    """Every game, its boards and its players."""
+    state = request.app.state
+    if not hasattr(state, "catalogue"):
+        state.catalogue = {"version": __version__, "games": catalogue()}
+    return state.catalogue
+
+
+@router.post("/api/games", responses=WRONG)
+async def post_game(request: Request, wish: NewGame) -> dict[str, Any]:
+    """Begin a game. The secrets are told here and nowhere else."""
+    state = request.app.state
+    if not state.creations.take(address(request.scope)):
+        raise TooMuch("you begin games too fast; wait a moment")
+    live, tokens = await state.hall.create(wish.game, wish.players, wish.pace)
+    table: Table = live.table
+    return {
+        "id": table.id,
+        "title": table.header.game,
+        "tokens": {str(seat): token for seat, token in enumerate(tokens) if token},
+        "people": [seat for seat, player in enumerate(wish.players) if player == PERSON],
+    }
+
+
+@router.get("/api/games", responses=WRONG)
+async def get_games(request: Request) -> list[dict[str, Any]]:
+    """The latest games."""
+    return await asyncio.to_thread(request.app.state.hall.games)
+
+
+@router.get("/api/games/{name}", responses=WRONG)
+async def get_game(request: Request, name: str = GAME_ID) -> dict[str, Any]:
+    """One game, in a line."""
+    return (await request.app.state.hall.find(name)).table.summary()
+
+
+@router.get("/api/games/{name}/replay", responses=WRONG)
+async def get_replay(request: Request, name: str = GAME_ID) -> dict[str, Any]:
+    """A finished game, for `stratagem verify` and everybody else."""
+    return (await request.app.state.hall.find(name)).table.replay().__dict__
+
+
+@router.post("/api/replays", responses=WRONG)
+async def post_replay(request: Request, content: dict[str, Any]) -> dict[str, Any]:
+    """Open a replay; every move of it is checked."""
+    return await asyncio.to_thread(request.app.state.shows.add, content)
+
+
+@router.get("/api/replays/{name}/frames", responses=WRONG)
+async def get_frames(
+    request: Request,
+    name: str = GAME_ID,
+    first: int = Query(0, ge=0, le=100_000),
+    count: int = Query(50, ge=1, le=200),
+    seat: int | None = Query(None, ge=0, le=7),
+) -> list[dict[str, Any]]:
+    """Positions of an open replay, drawn for a seat or in full."""
+    show = request.app.state.shows.get(name)
+    return await asyncio.to_thread(show.frames, first, count, seat)
+
+
+@router.get("/api/runs")
+async def get_runs(request: Request) -> dict[str, Any]:
+    """Tournaments and training runs."""
+    return await asyncio.to_thread(request.app.state.runs.listed)
+
+
+@router.get("/api/tournaments/{name}", responses=WRONG)
+async def get_tournament(request: Request, name: str = Path(max_length=100)) -> dict[str, Any]:
+    """Ratings and crosstable."""
+    return await asyncio.to_thread(request.app.state.runs.tournament, name)
+
+
+@router.post("/api/tournaments", responses=WRONG)
+async def post_tournament(request: Request, wish: NewTournament) -> dict[str, Any]:
+    """Begin a tournament; one at a time."""
+    return {"name": await request.app.state.runs.play(wish.game, wish.entrants, wish.games)}
+
+
+@router.get("/api/training/{name}", responses=WRONG)
+async def get_training(
+    request: Request, name: str = Path(max_length=100), after: int = Query(0, ge=0, le=2**31)
+) -> dict[str, Any]:
+    """The curves of a training run, after an iteration."""
+    return await asyncio.to_thread(request.app.state.runs.training, name, after)
+
+
+@router.get("/api/metrics")
+async def get_metrics(request: Request) -> dict[str, Any]:
+    """How the server is doing."""
+    return request.app.state.hall.metrics()
+
+
+@router.websocket("/ws")
+async def websocket(socket: WebSocket) -> None:
+    await socket.accept()
+    state = socket.app.state
+    await Client(socket, state.hall, state.limits).serve()
