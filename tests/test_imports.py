@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "learners": {"core", "networks", "search"},
     "agents": {"core", "games", "networks", "search", "solvers"},
     "arena": {"core", "games", "agents"},
-    "analysis": {"core", "games", "agents", "solvers", "protocols"},
+    "analysis": {"core", "games", "search", "agents", "solvers", "protocols"},
     "protocols": {"core", "games", "agents"},
     "serving": {"core", "games", "networks", "search", "agents", "arena"},
     "studio": {"core", "games", "agents", "arena", "analysis", "protocols", "serving"},

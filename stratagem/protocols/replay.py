@@ -37,6 +37,10 @@ VERSION = 1
 TOLERANCE = 1e-5
 
 
+class BadOutcome(DamagedFile):
+    """A recorded outcome of chance is missing, impossible, or not the one that the dice give."""
+
+
 @dataclass(frozen=True)
 class Replay:
     """One recorded game."""
@@ -214,15 +218,15 @@ def _fall(replay: Replay, game: Any, after: Any, turn: int) -> Any:
     assert replay.outcomes is not None
     place = turn + (1 if replay.start is None else 0)
     if place >= len(replay.outcomes):
-        raise DamagedFile(f"turn {turn + 1}: no outcome of chance is recorded")
+        raise BadOutcome(f"turn {turn + 1}: no outcome of chance is recorded")
     outcome = replay.outcomes[place]
     chances = np.asarray(game.outcomes(after))
     if not 0 <= outcome < len(chances) or chances[outcome] <= 0:
-        raise DamagedFile(f"turn {turn + 1}: outcome {outcome} of chance cannot happen here")
+        raise BadOutcome(f"turn {turn + 1}: outcome {outcome} of chance cannot happen here")
     fell, resolve = _chance_functions(game)
     if replay.has_keys and int(fell(after, replay.key(turn))) != outcome:
         source = "the secret" if replay.fair is not None else f"seed {replay.seed}"
-        raise DamagedFile(f"turn {turn + 1}: outcome {outcome} of chance is not what {source} gives")
+        raise BadOutcome(f"turn {turn + 1}: outcome {outcome} of chance is not what {source} gives")
     return resolve(after, outcome)
 
 

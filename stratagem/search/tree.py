@@ -59,6 +59,14 @@ class Found(NamedTuple):
     tree: Tree
 
 
+class Growing(NamedTuple):
+    """A search under way."""
+
+    tree: Tree
+    extra: Any  # what the rule wants to see again at the root
+    offset: Array  # float32 in [0, 1): where the dice of this search start
+
+
 def check_searchable(game: Game) -> None:
     """Refuse what this search would get wrong."""
     spec = game.spec
@@ -85,23 +93,51 @@ def search(
     With `breadth`, each node looks at its so many likeliest legal actions only: for games with thousands. A game that
     lists its legal actions is never searched over all of them.
     """
-    check_searchable(game)
-    judge = _narrowed(game, evaluate, breadth)
     noise_key, dice_key, play_key = jax.random.split(key, 3)
-    choices, logits, values = judge(state)
-    logits, extra = rule.prepare(logits, noise_key)
-    offset = jax.random.uniform(dice_key)
-    tree = _plant(game, rule, state, choices, logits, values)
-
-    def simulate(simulation: Array, tree: Tree) -> Tree:
-        return _simulate(game, judge, rule, tree, extra, offset, simulation)
-
-    tree = lax.fori_loop(0, rule.simulations, simulate, tree)
+    growing = plant(game, evaluate, rule, state, noise_key, dice_key, breadth)
+    growing = grow(game, evaluate, rule, growing, 0, rule.simulations, breadth)
+    tree = growing.tree
     root = _look(game, tree, jnp.int32(0))
-    action, policy = rule.decide(root, extra, play_key, jnp.asarray(temperature, jnp.float32))
+    action, policy = rule.decide(root, growing.extra, play_key, jnp.asarray(temperature, jnp.float32))
+    choices = None if tree.choices is None else tree.choices[0]
     values = tree.totals[0] / tree.visits[0]
     played = action if choices is None else choices[action]
     return Found(played, choices, policy, values, root.visits, root.values, tree)
+
+
+def plant(
+    game: Game,
+    evaluate: Evaluate,
+    rule: Rule,
+    state: Any,
+    noise_key: Array,
+    dice_key: Array,
+    breadth: int | None = None,
+) -> Growing:
+    """A tree of one node with room for `rule.simulations` more, for `grow`."""
+    check_searchable(game)
+    choices, logits, values = _narrowed(game, evaluate, breadth)(state)
+    logits, extra = rule.prepare(logits, noise_key)
+    tree = _plant(game, rule, state, choices, logits, values)
+    return Growing(tree, extra, jax.random.uniform(dice_key))
+
+
+def grow(
+    game: Game,
+    evaluate: Evaluate,
+    rule: Rule,
+    growing: Growing,
+    first: Array | int,
+    last: Array | int,
+    breadth: int | None = None,
+) -> Growing:
+    """Simulations `first` up to, not including, `last`: a search may be done in parts."""
+    judge = _narrowed(game, evaluate, breadth)
+
+    def simulate(simulation: Array, tree: Tree) -> Tree:
+        return _simulate(game, judge, rule, tree, growing.extra, growing.offset, simulation)
+
+    return growing._replace(tree=lax.fori_loop(first, last, simulate, growing.tree))
 
 
 def looked_at(game: Game, breadth: int | None) -> int | None:

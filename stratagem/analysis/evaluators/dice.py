@@ -1,0 +1,121 @@
+"""The dice games judged: by the solved table, as if all played for points, or by points alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import erf, sqrt
+from typing import ClassVar
+
+import numpy as np
+
+from stratagem.agents.dice import Malina, Maximus, Mindful, Sheet, sheets
+from stratagem.analysis.judgement import (
+    Judgement,
+    Kind,
+    Line,
+    Progress,
+    Question,
+    by_value,
+    softmax,
+    two_sided,
+)
+from stratagem.core.errors import Unsupported
+from stratagem.games.dice.rules import DiceGame
+from stratagem.solvers.dice_onesided import expected_scores
+
+SPREAD = 12.0  # points by which one category's result strays, roughly; for guesses from a lead
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Exact equities of a game of two; the table must be in the cache."""
+
+    game: DiceGame
+    kind: ClassVar[Kind] = "exact"
+    unit: ClassVar[str | None] = "equity"
+
+    def __post_init__(self) -> None:
+        if self.game.players != 2:
+            raise Unsupported(f"only games of two are solved; this one has {self.game.players} players")
+        Malina(self.game)
+
+    def judge(self, question: Question, goes_on: Progress) -> Judgement:
+        check_rounds(self.game, question)
+        values = Malina(self.game).values(question.state)[question.legal]
+        return judgement(question, values, values, "")
+
+
+@dataclass(frozen=True)
+class MindfulValues:
+    """Agent `mindful`'s equities."""
+
+    game: DiceGame
+    kind: ClassVar[Kind] = "heuristic"
+    unit: ClassVar[str | None] = "equity"
+
+    def __post_init__(self) -> None:
+        Mindful(self.game)
+
+    def judge(self, question: Question, goes_on: Progress) -> Judgement:
+        check_rounds(self.game, question)
+        equities = Mindful(self.game).values(question.state)[question.legal]
+        shares = (1 + equities) / 2
+        note = "equities that hold if everybody plays for points from now on"
+        return judgement(question, values_of(shares, self.game.players), equities, note)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Agent `maximus`'s expected points; the value is a guess from the lead."""
+
+    game: DiceGame
+    kind: ClassVar[Kind] = "heuristic"
+    unit: ClassVar[str | None] = "points"
+
+    def judge(self, question: Question, goes_on: Progress) -> Judgement:
+        mover, found = sheets(self.game, question.state)
+        finals = found[mover].score + Maximus(self.game).values(question.state)[question.legal]
+        shares = np.array([self.share(final, mover, found) for final in finals])
+        note = (
+            "the score is the points at the end when playing for points; the value is a guess from the lead"
+        )
+        return judgement(question, values_of(shares, self.game.players), finals, note)
+
+    def share(self, final: float, mover: int, found: Sequence[Sheet]) -> float:
+        """The chance to end ahead of all others, as if results were bell curves of a usual width."""
+        expected = expected_scores(self.game.family)
+        chance = 1.0
+        for seat, other in enumerate(found):
+            if seat != mover:
+                upper = other.upper if self.game.family.upper_bonus else 0
+                theirs = other.score + expected[other.open, upper]
+                open_ = found[mover].open.bit_count() + other.open.bit_count()
+                chance *= 0.5 + 0.5 * erf((final - theirs) / (SPREAD * sqrt(2 * max(open_, 1))))
+        return chance
+
+
+def values_of(shares: np.ndarray, seats: int) -> np.ndarray:
+    """Values from shares of the win: the inverse of `winrate`."""
+    return (seats * shares - 1) / (seats - 1)
+
+
+def judgement(question: Question, values: np.ndarray, scores: np.ndarray, note: str) -> Judgement:
+    """Every legal action with its value (float64[L]) and score (float64[L])."""
+    priors = softmax(values, 0.1)
+    parts = zip(question.legal, values, priors, scores, strict=True)
+    lines = by_value([Line(int(a), 1, float(v), float(p), float(s)) for a, v, p, s in parts])
+    best = lines[0]
+    two = question.game.players == 2
+    values_by_seat = two_sided(best.value, question.seat) if two else None
+    return Judgement(lines, best.value, values_by_seat, len(lines), best.score, note)
+
+
+def check_rounds(game: DiceGame, question: Question) -> None:
+    """Refuse sheets that no game leads to: seats fill theirs in turn."""
+    mover, found = sheets(game, question.state)
+    left = [sheet.open.bit_count() for sheet in found]
+    fitting = [left[mover] - (seat < mover) for seat in range(game.players)]
+    if left != fitting:
+        raise Unsupported(
+            f"seats score in turn: with {left[mover]} categories open at seat {mover}, the sheets must have "
+            f"{fitting} open, not {left}"
+        )

@@ -1,0 +1,67 @@
+"""From a query to the decisions that it asks about."""
+
+from typing import Any
+
+import numpy as np
+
+from stratagem.analysis.judgement import Question
+from stratagem.analysis.programs import programs
+from stratagem.analysis.query import BadQuery, Query
+from stratagem.core.errors import DamagedFile, IllegalAction
+from stratagem.protocols.replay import BadOutcome, Replay, positions
+
+
+def play_through(query: Query) -> dict[int, tuple[Any, tuple[tuple[Any, tuple[int, ...]], ...]]]:
+    """By turn: (the state, what came before it). Only asked turns; the past only in games with secrets."""
+    game, moves = query.game, query.moves
+    spec = game.spec
+    if query.position is not None:
+        _check_position(query)
+    luck = query.seed
+    if luck is None and query.fair is None and spec.chance == "none":
+        luck = 0
+    replay = Replay(
+        game=spec.name,
+        parameters=dict(spec.parameters),
+        ruleset=spec.ruleset,
+        seats=[""] * spec.seats,
+        actions=[list(row) for row in moves],
+        returns=[],
+        seed=luck,
+        start=query.position,
+        outcomes=None if query.outcomes is None else list(query.outcomes),
+        fair=query.fair,
+    )
+    asked, remembers = set(query.turns), spec.information == "imperfect"
+    found: dict[int, tuple[Any, Any]] = {}
+    past: list[tuple[Any, tuple[int, ...]]] = []
+    try:
+        for turn, state in enumerate(positions(replay, game)):
+            if turn in asked:
+                found[turn] = state, tuple(past)
+            if remembers and turn < len(moves):
+                past.append((state, moves[turn]))
+    except BadOutcome as error:
+        raise BadQuery("outcomes", str(error), query.id) from None
+    except (IllegalAction, DamagedFile) as error:
+        raise BadQuery("moves", str(error), query.id) from None
+    return found
+
+
+def _check_position(query: Query) -> None:
+    try:
+        query.game.read(query.position)
+    except (ValueError, KeyError, IndexError, TypeError, OverflowError) as error:
+        raise BadQuery("position", str(error)[:500] or type(error).__name__, query.id) from None
+
+
+def question_at(query: Query, turn: int, state: Any, past: Any) -> Question | None:
+    """The decision to be judged; None in a game that is over."""
+    play = programs(query.game)
+    if bool(play.done(state)):
+        return None
+    movers = np.flatnonzero(np.asarray(play.to_move(state))).tolist()
+    seat = movers[0] if query.seat is None else query.seat
+    if seat not in movers:
+        raise BadQuery("seat", f"seat {seat} is not to move at turn {turn}; seat {movers[0]} is", query.id)
+    return Question(query.game, state, seat, query.visits, past)
