@@ -161,8 +161,8 @@ class Corso:
         symbols = np.full(self.cells, "O")
         for player in range(self.players):
             letter = "ABCD"[player]
-            symbols[np.asarray(self._unpack(state.marbles[player]))] = letter
-            symbols[np.asarray(self._unpack(state.dyed[player]))] = letter.lower()
+            symbols[self._on_host(state.marbles)[player]] = letter
+            symbols[self._on_host(state.dyed)[player]] = letter.lower()
         rows = ["".join(row) for row in symbols.reshape(self.height, self.width)]
         return f"{'/'.join(rows)} {int(state.mover) + 1}"
 
@@ -239,6 +239,11 @@ class Corso:
         """bool[..., cells] from uint32[..., L]."""
         cells = np.arange(self.cells)
         return (sets[..., cells // 32] >> jnp.asarray(cells % 32, jnp.uint32)) & 1 == 1
+
+    def _on_host(self, sets: Bits) -> np.ndarray:
+        """`_unpack` without a device: a hundred times faster for a single position."""
+        words = np.asarray(sets).astype("<u4")
+        return np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little")[..., : self.cells] == 1
 
     def _pack(self, cells: Array) -> Bits:
         """uint32[..., L] from bool[..., cells]."""

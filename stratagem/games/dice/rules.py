@@ -280,6 +280,7 @@ class DiceGame(ChanceSteps):
             "scores": np.asarray(self.scores(state)).tolist(),
             "dice": list(self.keeps.rolls[int(state.dice)]),
             "left": int(state.left),
+            "worth": [int(row[int(state.dice)]) for row in arrays(self.family).points[int(state.first)]],
             "mover": int(state.mover),
         }
 

@@ -202,7 +202,7 @@ class Generals:
     def draw(self, state: State, seat: int | None) -> dict[str, Any]:
         if seat is None:
             return text.draw_all(state, self.shape)
-        view: View = self.view(state, jnp.int32(seat))
+        view: View = _compiled_view(self, state, jnp.int32(seat))
         return {
             "kind": "generals",
             "seat": seat,
@@ -213,6 +213,11 @@ class Generals:
             "total": np.asarray(view.total).tolist(),
             "turn": int(view.turn),
         }
+
+
+@partial(jax.jit, static_argnums=0)  # outside of a trace every operation would be compiled on its own
+def _compiled_view(game: Generals, state: State, seat: Array) -> View:
+    return game.view(state, seat)
 
 
 def shuffled(key: Array, among: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.games.hispania.scenario import BUILDINGS, Scenario
+from stratagem.games.hispania.scenario import BUILDINGS, TERRAINS, Scenario
 from stratagem.games.hispania.state import DEFEND, DONE
 from stratagem.games.hispania.tables import Tables
 from stratagem.games.hispania.text import PHASES
@@ -130,17 +130,48 @@ def legend(tables: Tables, state: Any, names: list[str]) -> list[str]:
     return [*lines, f"{units}, + leader; ^ fort, % castle, # city; ! attackers"]
 
 
+def slots(tables: Tables, state: Any, nation: int) -> list[list[str]]:
+    """By region: what a nation has in each slot, in words, such as "legion" or "legion, moved"."""
+    region, kind = np.asarray(state.region)[nation], tables.kind[nation]
+    hp, age = np.asarray(state.hp)[nation], np.asarray(state.age)[nation]
+    moved = np.asarray(state.moved) & (nation == int(state.nation))
+    rank = np.where(tables.leads[nation], 0, 1 + kind)
+    found: list[list[str]] = [[] for _ in tables.scenario.regions]
+    for piece in np.lexsort((age, moved, hp, rank)):  # as in `stacks.key_of`
+        if region[piece] >= 0:
+            name = tables.scenario.units[kind[piece]].name
+            found[region[piece]].append(f"{name}, moved" if moved[piece] else name)
+    return found
+
+
+def menu(tables: Tables, nation: int) -> list[str]:
+    """What a nation can buy, in the order of the menu."""
+    found = []
+    for unit, building, price in tables.menu[nation].tolist():
+        if unit >= 0 or building > 0:
+            name = tables.scenario.units[unit].name if unit >= 0 else BUILDINGS[building]
+            found.append(f"{name} ({price})")
+    return found
+
+
 def draw(tables: Tables, state: Any) -> dict[str, Any]:
     """A JSON object with everything that a board on a screen shows."""
     scenario, there = tables.scenario, stacks(tables, state)
+    battle, over = int(state.battle), int(state.phase) == DONE
+    decider = int(state.holder[battle]) if int(state.phase) == DEFEND else int(state.nation)
+    in_slots = [[] for _ in scenario.regions] if over else slots(tables, state, decider)
     regions = [
         {
             "id": region.id,
             "name": region.name,
             "pos": region.pos,
+            "onMap": region.on_map,
+            "terrain": TERRAINS[region.terrain],
+            "worth": region.vp,
             "building": BUILDINGS[int(state.building[place])],
             "holder": int(state.holder[place]),
             "stacks": {scenario.nations[nation].id: what for nation, what in there[place].items()},
+            "slots": in_slots[place],
         }
         for place, region in enumerate(scenario.regions)
     ]
@@ -149,8 +180,15 @@ def draw(tables: Tables, state: Any) -> dict[str, Any]:
         "scenario": scenario.id,
         "headline": headline(tables, state),
         "round": int(state.round),
+        "rounds": scenario.rounds,
         "phase": PHASES[int(state.phase)],
         "nation": scenario.nations[int(state.nation)].id,
+        "decider": "" if over else scenario.nations[decider].id,
+        "menu": [] if over else menu(tables, decider),
+        "points": 0 if over else int(state.points[decider]),
+        "battle": scenario.regions[battle].id if battle >= 0 else "",
+        "nations": [{"id": one.id, "name": one.name, "player": one.player} for one in scenario.nations],
+        "players": [name for name, _ in scenario.players],
         "regions": regions,
         "edges": [list(edge) for edge in scenario.edges],
         "vp": np.asarray(state.vp).tolist(),
