@@ -85,6 +85,12 @@ AGENTS: Registry[Agent] = Registry(
             games=("hispania",),
         ),
         Row(
+            "historical",
+            "stratagem.agents.hispania_historical:Historical",
+            "goes where its nations are rewarded, garrisons, attacks when the odds are good",
+            games=("hispania",),
+        ),
+        Row(
             "remote",
             "stratagem.serving.remote:Remote",
             "a network or agent of a running `stratagem serve`: socket=PATH,model=NAME",

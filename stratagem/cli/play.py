@@ -23,13 +23,15 @@ BOARDS = {
 } | dict.fromkeys(DICE, "stratagem.cli.play_dice:play")
 """Per game, a function (session, names, adviser, save folder) that runs the terminal board until it is left."""
 
-OPPONENTS = {"corso": "mm:depth=4", "general": "expectimax:depth=1", "hispania": "naive"} | dict.fromkeys(
-    DICE, "maximus"
-)
+OPPONENTS = {
+    "corso": "mm:depth=4",
+    "general": "expectimax:depth=1",
+    "hispania": "historical",
+} | dict.fromkeys(DICE, "maximus")
 ADVISERS = {
     "corso": "mm:depth=5,temperature=0",
     "general": "expectimax:depth=2",
-    "hispania": "naive",
+    "hispania": "historical",
     **dict.fromkeys(DICE, "maximus"),
     "generala": "malina",
 }

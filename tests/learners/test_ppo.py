@@ -120,6 +120,14 @@ class Told:
         return Judgement(jnp.array(self.logits), jnp.array([self.value]))
 
 
+class ThreeSided(SeatedPennies):
+    """With a coin that has an edge to stand on."""
+
+    @property
+    def spec(self):
+        return GameSpec("three-sided", seats=2, actions=3, longest=1)
+
+
 def test_losses_by_hand():
     # Three actions, the third not legal; probabilities ¾ and ¼ now.
     network = Told((float(np.log(3)), 0.0, 7.0), 0.5)
@@ -135,8 +143,7 @@ def test_losses_by_hand():
         weight=jnp.array([1.0, 1.0, 1.0, 0.0]),
     )
     weights = Weights(clip=0.2, value=0.5, sigma=0.04, entropy=jnp.float32(0.1))
-    senses = PlainSenses(SeatedPennies())
-    total, parts = batch_loss(network, senses, weights, batch)
+    total, parts = batch_loss(network, PlainSenses(ThreeSided()), weights, batch)
     # min(1.5, 1.2) = 1.2; min(−1.5, −1.2) = −1.5; min(0.5, 0.8) = 0.5; the fourth does not count.
     assert parts["policy_loss"] == pytest.approx(-(1.2 - 1.5 + 0.5) / 3)
     assert parts["value_loss"] == pytest.approx((0.25 + 0.25 + 0) / 3)

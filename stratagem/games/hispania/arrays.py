@@ -41,3 +41,9 @@ def pack(sets: Array) -> Array:
     padded = jnp.pad(sets, [(0, 0)] * (sets.ndim - 1) + [(0, 32 * words - regions)])
     bits = padded.reshape(*sets.shape[:-1], words, 32).astype(jnp.uint32) << np.arange(32, dtype=np.uint32)
     return bits.sum(axis=-1, dtype=jnp.uint32)
+
+
+def unpack(words: Array, regions: int) -> Array:
+    """bool[…, R] from uint32[…, W]: what `pack` packed."""
+    bits = (words[..., None] >> np.arange(32, dtype=np.uint32)) & 1
+    return bits.reshape(*words.shape[:-1], -1)[..., :regions] == 1

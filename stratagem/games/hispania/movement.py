@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from stratagem.games.hispania.arrays import at, lookup, pack
+from stratagem.games.hispania.arrays import at, lookup, pack, unpack
 from stratagem.games.hispania.scenario import LAND, SEA, SLOTS, STRAIT
 from stratagem.games.hispania.stacks import (
     BITS,
@@ -68,6 +68,16 @@ def fitting(tables: Tables, state: State, counts: Counts) -> Array:
 
 def groups(tables: Tables, state: State) -> Array:
     """bool[R, 64]: the groups of the active nation that may move and have somewhere to go."""
+    return (reaches(tables, state) != 0).any(axis=-1)
+
+
+def destinations(tables: Tables, state: State) -> Array:
+    """bool[R, 64, R]: where each group of the active nation may go."""
+    return unpack(reaches(tables, state), len(tables.on_map))
+
+
+def reaches(tables: Tables, state: State) -> Array:
+    """uint32[R, 64, W]: the regions to which each group of the active nation may go; none if it may not move."""
     regions = len(tables.on_map)
     row = row_of(tables, state, state.nation)
     counts = counts_of(row, regions)
@@ -91,8 +101,6 @@ def groups(tables: Tables, state: State) -> Array:
     ways = (marches(tables, hostile) | sea) & ~self_set  # uint32[mp + 1, 2, R, W]
     there = ways[points, led.astype(jnp.int32), np.arange(regions)[:, None]]  # uint32[R, 64, W]
     room = fitting(tables, state, counts)[leaders, units]
-    goes = ((there & room) != 0).any(axis=-1)
-
     tired = (BITS & moved[:, None]).any(axis=2)
     left, staying = counts.units[:, None] - units, counts.leaders[:, None] - leaders
     limit = limit_of(tables, state, state.nation)[:, None]
@@ -102,7 +110,8 @@ def groups(tables: Tables, state: State) -> Array:
     alone = (staying > 0) & (left == 0)
     crowded = jnp.maximum(after, 0) > jnp.maximum(before, 0)
     leaves = (~alone & ~crowded) | ~tables.on_map[:, None]
-    return picks_of(codes) & ~tired & leaves & goes & ~hostile[:, None]
+    free = picks_of(codes) & ~tired & leaves & ~hostile[:, None]
+    return jnp.where(free[..., None], there & room, jnp.uint32(0))
 
 
 class Ways(NamedTuple):
