@@ -35,7 +35,9 @@ def answer(
         "evaluator": name,
         "kind": evaluator.kind,
         "moveInfos": [
-            move_info(query.game, place, line) for place, line in enumerate(judged.lines[: query.most])
+            move_info(query.game, place, line)
+            for place, line in enumerate(judged.lines)
+            if place < query.most or line.action in query.asked
         ],
         "rootInfo": {
             "seat": question.seat,

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-import jax
 import numpy as np
 
 from stratagem import __version__
@@ -257,11 +256,7 @@ class Engine:
     def _judge(self, job: Job, turn: int, question: Question) -> dict[str, Any]:
         query = job.query
         name, evaluator = make_evaluator(query.game, query.evaluator)
-        key = (
-            None
-            if question.past
-            else (name, query.game, question.seat, question.visits, fingerprint(question.state))
-        )
+        key = None if question.past else (name, query.game, *question.identity)
         judged = self._kept.get(key)
         if judged is None:
             told_at = time.monotonic()
@@ -296,8 +291,3 @@ class Engine:
         return BadQuery(
             None, f"a fault of the engine: {type(error).__name__}: {str(error)[:300]}", shown
         ).as_json()
-
-
-def fingerprint(state: Any) -> bytes:
-    """Equal for equal states."""
-    return b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state))

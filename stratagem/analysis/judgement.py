@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
+import jax
 import numpy as np
 
 from stratagem.analysis.programs import legal_actions, view_of
@@ -25,10 +26,26 @@ class Question:
     past: tuple[tuple[Any, tuple[int, ...]], ...] = ()
     """The states before this one and what was done in each; only in games with secrets, for what a seat remembers."""
 
+    asked: tuple[int, ...] = ()
+    """Moves that must be judged even if they look poor."""
+
     @property
     def legal(self) -> np.ndarray:
         """int64[L]: what the seat may do, ascending."""
         return legal_actions(self.game, self.state, self.seat)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Equal for equal questions about a game, as far as the past does not matter."""
+        state = b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(self.state))
+        return self.seat, self.visits, self.asked, state
+
+    def to_try(self, legal: np.ndarray, shares: np.ndarray, most: int) -> np.ndarray:
+        """int64[…]: the moves that were asked about, then the likeliest, up to `most` in all."""
+        likely = legal[np.argsort(-shares, kind="stable")]
+        asked = [action for action in self.asked if action in legal][:most]
+        rest = [action for action in likely.tolist() if action not in asked]
+        return np.array([*asked, *rest][:most], np.int64)
 
     @property
     def view(self) -> Any:

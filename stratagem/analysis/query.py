@@ -18,6 +18,7 @@ LONGEST_LINE = 256 * 1024
 LONGEST_ID = 200
 MOST_MOVES = 10_000
 MOST_VISITS = 100_000
+MOST_INCLUDED = 8
 ORDERS = ("query_version", "terminate", "terminate_all", "clear_cache")
 NAME = re.compile(r"[\w.+-]*")
 
@@ -63,6 +64,8 @@ class Query:
     visits: int = 100
     most: int = 100
     """Moves to tell of."""
+    asked: tuple[int, ...] = ()
+    """Moves to tell of in any case."""
     every: float | None = None
     """Seconds between answers on the way."""
     priority: int = 0
@@ -144,6 +147,7 @@ def _query(id: str, content: Mapping[str, Any]) -> Query:
         evaluator=found.get("evaluator"),
         visits=found.get("maxVisits", 100),
         most=found.get("maxMoves", 100),
+        asked=found.get("includeMoves", ()),
         every=found.get("reportDuringSearchEvery"),
         priority=found.get("priority", 0),
     )
@@ -284,6 +288,18 @@ def _move(number: int, move: Any, game: Game) -> int:
         raise BadQuery("moves", f"turn {number}: {str(error)[:300]}") from None
 
 
+def _include(value: Any, game: Game) -> tuple[int, ...]:
+    if not isinstance(value, list) or len(value) > MOST_INCLUDED:
+        raise BadQuery(
+            "includeMoves", f"includeMoves is a list of up to {MOST_INCLUDED} moves, not {_kind(value)}"
+        )
+    try:
+        found = [_move(number, move, game) for number, move in enumerate(value, 1)]
+    except BadQuery as error:
+        raise BadQuery("includeMoves", str(error).replace("turn", "entry", 1)) from None
+    return tuple(dict.fromkeys(found))
+
+
 def _outcomes(value: Any, game: Game) -> tuple[int, ...]:
     fits = isinstance(value, list) and len(value) <= MOST_MOVES + 1
     if not fits or not all(type(one) is int and 0 <= one < 2**31 for one in value):
@@ -343,6 +359,7 @@ READERS: dict[str, Callable[[Any, Game], Any]] = {
     "evaluator": _evaluator,
     "maxVisits": _whole("maxVisits", 1, MOST_VISITS),
     "maxMoves": _whole("maxMoves", 1, 1_000_000),
+    "includeMoves": _include,
     "reportDuringSearchEvery": _every,
     "priority": _whole("priority", -1_000_000, 1_000_000),
 }

@@ -43,8 +43,7 @@ class Rollouts:
         legal = question.legal
         priors = np.asarray(prior(self.game)(question.state))[question.seat, legal].astype(np.float64)
         priors = priors / priors.sum()
-        order = np.argsort(-priors, kind="stable")
-        tried = legal[order][:CANDIDATES]
+        tried = question.to_try(legal, priors, CANDIDATES)
         sums, games = np.zeros((len(tried), self.game.spec.seats)), 0
         rounds = max(1, math.ceil(question.visits / (len(tried) * SAMPLES)))
         padded = np.resize(tried, CANDIDATES).astype(np.int32)  # one compiled program for any number of moves

@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from typing import Any, ClassVar, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -46,7 +47,32 @@ class Search:
             done = then
             if done < most and not goes_on(partial(judgement, question, growing)):
                 break
-        return judgement(question, growing)
+        return judgement(question, growing, self.looks(question, growing))
+
+    def looks(self, question: Question, growing: Growing) -> dict[int, np.ndarray]:
+        """float32[P] for each move that was asked about: what the network expects right after it."""
+        look = one_look(self.game)
+        return {action: np.asarray(look(question.state, np.int32(action))) for action in question.asked}
+
+
+@lru_cache(maxsize=8)
+def one_look(game: Any) -> Callable[..., Array]:
+    """(state, action) to float32[P]: the network's values after the action, the mean over the dice."""
+    evaluate = opinion_of(game, "", False)
+
+    def worth(state: Any) -> Array:
+        return jnp.where(game.done(state), game.returns(state), evaluate(state)[1])
+
+    def look(state: Any, action: Array) -> Array:
+        actions = jnp.full(game.spec.seats, action, jnp.int32)
+        if game.spec.chance == "none":
+            return worth(game.step(state, actions, jax.random.key(0)))
+        after = game.afterstate(state, actions)
+        chances = game.outcomes(after)
+        values = jax.vmap(lambda outcome: worth(game.resolve(after, outcome)))(jnp.arange(chances.shape[0]))
+        return chances @ values / chances.sum()
+
+    return jax.jit(look)
 
 
 @lru_cache(maxsize=8)
@@ -90,8 +116,8 @@ class Grown(NamedTuple):
         return int(edges[np.argmax(self.visits[self.children[node, edges]])]) if len(edges) else None
 
 
-def judgement(question: Question, growing: Growing) -> Judgement:
-    """What the tree says so far. Most visited first, as the search would play."""
+def judgement(question: Question, growing: Growing, looks: dict[int, np.ndarray] | None = None) -> Judgement:
+    """What the tree says so far, and `looks` of moves that it left out. Most visited first, as it would play."""
     tree = growing.tree
     grown = Grown(
         None if tree.choices is None else np.asarray(tree.choices),
@@ -109,6 +135,8 @@ def judgement(question: Question, growing: Growing) -> Judgement:
         child = 0 if edge is None else int(grown.children[0, edge])
         visits = int(grown.visits[child]) if child else 0
         value = float(grown.totals[child, seat] / visits) if child else float(means[seat])
+        if not child and looks and action in looks:
+            value = float(looks[action][seat])
         prior = 0.0 if edge is None else float(priors[edge])
         lines.append(Line(action, visits, value, prior, None, onward(grown, child) if child else ()))
     lines.sort(key=lambda line: (-line.visits, -line.value, -line.prior, line.action))
