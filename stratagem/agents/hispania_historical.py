@@ -211,11 +211,13 @@ class Historical(Forgetful):
         theirs = jnp.where(defends, enemies.attack, enemies.defence)
         chance = victory(mine, jnp.asarray(own.endurance), theirs, jnp.asarray(enemies.endurance))
         risk = UNIT * at(seen.units[:, -1], here) + LEADER * at(seen.led[:, -1], here)
-        stake = jnp.where(defends, at(seen.hold, here), at(seen.prize, here))
+        denied = at(at(self.worth(state), state.nation), here) / (self.game.spec.seats - 1)
+        stake = jnp.where(defends, at(seen.hold, here) + denied, at(seen.prize, here))
         fighting = chance * stake - (1 - chance) * risk
         joined = seen.own + own
         kept = keeping(tables, state, joined, seen.threat) - keeping(tables, state, seen.own, seen.threat)
         held = state.holder == self.game.decider(state)
         submitting = -1.0 - 0.25 * jnp.where(held, seen.hold, 0.0).sum()
-        leaving = jnp.where(jnp.arange(len(held)) == here, submitting, seen.hold * kept)
+        # What is gained elsewhere could have been had in its own turn too, so it does not count in full.
+        leaving = jnp.where(jnp.arange(len(held)) == here, submitting, 0.3 * seen.hold * kept)
         return fighting, leaving
