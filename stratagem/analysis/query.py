@@ -117,11 +117,10 @@ def _order(id: str, content: Mapping[str, Any]) -> Order:
     action = content["action"]
     if action not in ORDERS:
         raise BadQuery("action", f"an action is one of {', '.join(ORDERS)}, not {_shown(action)}")
-    allowed = {"id", "action"} | ({"terminateId"} if action == "terminate" else set())
-    _only(content, allowed)
     target = content.get("terminateId")
     if action == "terminate" and not isinstance(target, str):
         raise BadQuery("terminateId", "terminate needs terminateId, the id of the query to end")
+    _only(content, {"id", "action"} | ({"terminateId"} if action == "terminate" else set()))
     return Order(id, action, target)
 
 

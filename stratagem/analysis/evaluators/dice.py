@@ -72,6 +72,7 @@ class Points:
     unit: ClassVar[str | None] = "points"
 
     def judge(self, question: Question, goes_on: Progress) -> Judgement:
+        check_rounds(self.game, question)
         mover, found = sheets(self.game, question.state)
         finals = found[mover].score + Maximus(self.game).values(question.state)[question.legal]
         shares = np.array([self.share(final, mover, found) for final in finals])
