@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from stratagem.agents.hispania_worth import by_player
+from stratagem.agents.hispania_worth import by_player, lines
 from stratagem.games.hispania.arrays import at
 from stratagem.games.hispania.growth import held_by
 from stratagem.games.hispania.state import State, widen
@@ -22,12 +22,10 @@ from stratagem.games.hispania.tables import Tables
 def expected(tables: Tables) -> np.ndarray:
     """float32[rounds + 1, N, R]: the table. Zero where nothing is counted or the nation is not there."""
     scenario = tables.scenario
-    found = tables.worth.astype(np.float32)
-    for nation, when, where, least, points in tables.least:
-        found[np.ix_(np.flatnonzero(when), [nation], np.flatnonzero(where))] += points / least
-    named = found.any(axis=2)
+    found = lines(tables)
+    named = (found > 0).any(axis=2, keepdims=True)
     capital = np.eye(len(tables.on_map), dtype=np.float32)[tables.of_nation("capital")]
-    found += np.where(named[..., None], capital * scenario.rules.capital_vp, 0)
+    found += np.where(named, capital * scenario.rules.capital_vp, 0)
     rounds = np.arange(scenario.rounds + 1)[:, None]
     alive = (tables.of_nation("start") <= rounds) & (rounds <= tables.of_nation("end"))
     return found * (alive & tables.counted[:, None])[..., None] * tables.on_map

@@ -12,16 +12,22 @@ from stratagem.games.hispania.state import State
 from stratagem.games.hispania.tables import Tables
 
 
+def lines(tables: Tables) -> np.ndarray:
+    """float32[rounds + 1, N, R]: points that a nation gets in each count for a region by its own lines.
+
+    A line that asks for a least number of regions is shared out among so many of them.
+    """
+    found = tables.worth.astype(np.float32)
+    for nation, when, where, least, points in tables.least:
+        found[when, nation] += where * (points / least)
+    return found
+
+
 @lru_cache
 def listed(tables: Tables) -> np.ndarray:
-    """float32[rounds + 1, N, R]: points that a nation gets in each count for a region, without buildings.
-
-    A line that asks for a least number of regions is shared out among so many of them. Nothing after a nation's end.
-    """
+    """float32[rounds + 1, N, R]: all points for holding a region, without buildings; none after a nation's end."""
     scenario = tables.scenario
-    found = (tables.worth + tables.of_region("vp")).astype(np.float32)
-    for nation, when, where, least, points in tables.least:
-        found[np.ix_(np.flatnonzero(when), [nation], np.flatnonzero(where))] += points / least
+    found = lines(tables) + tables.of_region("vp").astype(np.float32)
     nations = np.arange(len(scenario.nations))
     found[:, nations, tables.of_nation("capital")] += scenario.rules.capital_vp
     alive = np.arange(scenario.rounds + 1)[:, None] <= tables.of_nation("end")

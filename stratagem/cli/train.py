@@ -49,7 +49,8 @@ class Command:
     """The game, with options after a colon: corso:width=4,height=4."""
     preset: Literal["quick", "paper", "seed", "best", "gpu", "smoke", "laptop"] = "quick"
     """AlphaZero: quick (minutes on two cores), paper (the Corso paper's), seed (GENERAL's), best or gpu (an H200).
-    PPO, for games with secrets: smoke (seconds), laptop (twenty minutes), gpu (25 minutes of an H200), paper."""
+    PPO, for games with secrets and for Hispania: smoke (seconds), laptop (twenty minutes), gpu (25 minutes of an H200),
+    paper; best is Hispania's full map."""
     set: tuple[str, ...] = ()
     """Settings that differ from the preset: iterations=30 simulations=64. See docs/alphazero.md and ppo.md."""
     also: tuple[str, ...] = ()

@@ -1,5 +1,7 @@
 """Settings of PPO for games whose decisions are tokens: many decisions a turn, on maps of several sizes."""
 
+from dataclasses import replace
+
 from stratagem.learners.ppo import PPOConfig
 from stratagem.learners.ppo_preset import Preset
 
@@ -78,4 +80,19 @@ TOKEN_PRESETS: dict[str, Preset] = {
         evaluate=50,
     ),
 }
+# The full map for four, begun with what was learned on smaller ones: --start FILE.
+TOKEN_PRESETS["best"] = Preset(
+    board="scenario=hispania",
+    config=replace(
+        TOKEN_PRESETS["gpu"].config,
+        games=512,
+        minibatch=2048,
+        rate_high=2e-4,
+        shaping_until=200,
+        iterations=1000,
+    ),
+    rivals=("naive", "historical"),
+    games=64,
+    evaluate=100,
+)
 TOKEN_PRESETS["quick"] = TOKEN_PRESETS["laptop"]
