@@ -1,0 +1,14 @@
+// Which board draws which game. A board has `show(view)`, `hint(action, words)` and `destroy()`.
+//   view: { drawing, legal: [actions] or null, seat, last: [{seat, action}], candidates: {action: loss} or null }
+//   context: { facts, act(action), actWords(words), say(text), queue(moves) }
+const MODULES = {
+  corso: () => import("./corso.js"), general: () => import("./general.js"), dice: () => import("./dice.js"),
+  hispania: () => import("./hispania.js"), generals: () => import("./generals.js"),
+};
+
+export async function makeBoard(kind, root, context) {
+  const module = await MODULES[kind]();
+  return new module.Board(root, context);
+}
+
+export const grade = (loss) => (loss < 0.05 ? 0 : loss < 0.15 ? 1 : loss < 0.3 ? 2 : 3);

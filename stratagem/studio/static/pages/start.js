@@ -1,0 +1,32 @@
+// Beginning a game, from the first page or from its options.
+import { post } from "../api.js";
+import { toast } from "../dom.js";
+import { seats } from "../store.js";
+
+export const defaults = (game) => ({
+  game: game.boards[0].game,
+  players: ["human", ...Array(game.boards[0].seats - 1).fill(game.against)],
+  pace: 2,
+});
+
+// Begins it, keeps the secrets of the seats, and goes there.
+export async function enter(wish, own = null) {
+  try {
+    const game = await post("/api/games", wish);
+    const tokens = Object.entries(game.tokens).filter(([seat]) => own === null || own.includes(Number(seat))).map(([, token]) => token);
+    seats.keep(game.id, tokens);
+    location.hash = `#/play/${game.id}`;
+    return game;
+  } catch (error) {
+    toast(error.message);
+    throw error;
+  }
+}
+
+const TITLES = { corso: "Corso", general: "GENERAL", generals: "Generals", hispania: "Hispania", generala: "Generala", yacht: "Yacht", crag: "Crag", yatzy: "Yatzy" };
+export function nameOf(title) {
+  const [name, rest] = title.split(":");
+  const options = Object.fromEntries((rest || "").split(",").map((part) => part.split("=")));
+  const size = options.width ? ` ${options.width} × ${options.height}` : options.scenario ? ` (${options.scenario})` : "";
+  return (TITLES[name] || name) + size;
+}
