@@ -117,11 +117,7 @@ class Historical(Forgetful):
     def moves(self, state: State, seen: Outlook) -> Array:
         """float32[R, 64, R]: what is gained if a group goes somewhere, near and far, and left behind."""
         tables = self.game.tables
-        group = Force(
-            jnp.asarray(seen.group.attack),
-            jnp.asarray(seen.group.defence)[..., None],
-            jnp.asarray(seen.group.endurance)[..., None],
-        )
+        group = Force(seen.group.attack, seen.group.defence[..., None], seen.group.endurance[..., None])
         joined = seen.own + group  # [R, 64, R]: together with those who are there
         kept = keeping(tables, state, joined, seen.threat) - keeping(tables, state, seen.own, seen.threat)
         settles = seen.hold * kept + CLAIM * ((state.holder < 0) & tables.on_map)
@@ -136,29 +132,18 @@ class Historical(Forgetful):
     def attack(self, seen: Outlook, force: Force, units: Array | float, led: Array | bool) -> Array:
         """[…, R]: what an attack is worth: the prize if it is won, and the units that it may cost."""
         enemies = seen.enemies
-        chance = victory(
-            jnp.asarray(force.attack),
-            jnp.asarray(force.endurance),
-            jnp.asarray(enemies.defence),
-            jnp.asarray(enemies.endurance),
-        )
-        risk = UNIT * jnp.asarray(units) + jnp.where(led, LEADER, 0.0)
-        there = jnp.asarray(force.endurance) > 0
-        return jnp.where(there, chance * seen.prize - (1 - chance) * risk, 0.0)
+        chance = victory(force.attack, force.endurance, enemies.defence, enemies.endurance)
+        risk = UNIT * units + jnp.where(led, LEADER, 0.0)
+        return jnp.where(force.endurance > 0, chance * seen.prize - (1 - chance) * risk, 0.0)
 
     def left_behind(self, state: State, seen: Outlook) -> Array:
         """float32[R, 64]: what is lost at home when a group leaves."""
         tables = self.game.tables
-        own = Force(*(jnp.asarray(part)[:, None] for part in seen.own))
-        rest = Force(0.0, own.defence - seen.group.defence, own.endurance - seen.group.endurance)
-        threat = Force(*(jnp.asarray(part)[None] for part in seen.threat))
-
-        def kept(force: Force) -> Array:
-            by_mask = Force(0.0, jnp.asarray(force.defence).T, jnp.asarray(force.endurance).T)  # [64, R]
-            return keeping(tables, state, by_mask, threat).T
-
-        home = (state.holder == self.game.decider(state))[:, None]
-        return jnp.where(home, seen.hold[:, None] * (kept(rest) - kept(own)), 0.0)
+        own, group = seen.own, seen.group
+        rest = Force(0.0, own.defence - group.defence.T, own.endurance - group.endurance.T)  # [64, R]
+        before, after = (keeping(tables, state, force, seen.threat) for force in (own, rest))
+        home = state.holder == self.game.decider(state)
+        return jnp.where(home, seen.hold * (after - before), 0.0).T
 
     def pull(self, state: State, seen: Outlook) -> Array:
         """float32[R]: how near the best region is that the nation does not hold: the way it is expected to go."""
@@ -185,9 +170,8 @@ class Historical(Forgetful):
         unit, building, price = menu[:, 0], menu[:, 1], menu[:, 2]
         attack, defence = (lookup(tables.of_unit(field), unit) for field in ("attack", "defence"))
         fresh = Force(0.0, (7 - defence)[:, None] / 6, lookup(tables.of_unit("hp"), unit)[:, None] * 1.0)
-        own = Force(*(jnp.asarray(part)[None] for part in seen.own))
-        before = keeping(tables, state, own, seen.threat)
-        kept = keeping(tables, state, own + fresh, seen.threat) - before  # [6, R]
+        before = keeping(tables, state, seen.own, seen.threat)
+        kept = keeping(tables, state, seen.own + fresh, seen.threat) - before  # [6, R]
         strength = (14 - attack - defence) / 10.0
         units = strength[:, None] + seen.hold * kept + 0.5 * self.pull(state, seen)
         counts = np.array(tables.scenario.vp_rounds)
@@ -203,13 +187,11 @@ class Historical(Forgetful):
         """(float32: what fighting on is worth, float32[R]: what leaving for a region, or submitting, is worth)."""
         tables = self.game.tables
         here = state.battle
-        own, enemies = (
-            Force(*(at(jnp.asarray(part), here) for part in force)) for force in (seen.own, seen.enemies)
-        )
+        own, enemies = (force.each(lambda part: at(part, here)) for force in (seen.own, seen.enemies))
         defends = state.phase == DEFEND
         mine = jnp.where(defends, own.defence, own.attack)
         theirs = jnp.where(defends, enemies.attack, enemies.defence)
-        chance = victory(mine, jnp.asarray(own.endurance), theirs, jnp.asarray(enemies.endurance))
+        chance = victory(mine, own.endurance, theirs, enemies.endurance)
         risk = UNIT * at(seen.units[:, -1], here) + LEADER * at(seen.led[:, -1], here)
         denied = at(at(self.worth(state), state.nation), here) / (self.game.spec.seats - 1)
         stake = jnp.where(defends, at(seen.hold, here) + denied, at(seen.prize, here))

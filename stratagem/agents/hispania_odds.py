@@ -3,7 +3,8 @@
 A force wins over another by hits times endurance, as in Lanchester's square law, blurred by dice. No crossings.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,15 +22,15 @@ SHARPNESS = 1.5  # how sure the stronger side is to win
 class Force(NamedTuple):
     """Some units; the arrays may have any shape."""
 
-    attack: Array | float  # hits a round when it attacks
-    defence: Array | float  # hits a round when it defends
-    endurance: Array | float  # hits that it takes to destroy it
+    attack: Any  # float32: hits a round when it attacks
+    defence: Any  # float32: hits a round when it defends
+    endurance: Any  # float32: hits that it takes to destroy it
 
     def __add__(self, other: "Force") -> "Force":  # type: ignore[override]
         return Force(*(a + b for a, b in zip(self, other, strict=True)))
 
-    def __sub__(self, other: "Force") -> "Force":
-        return Force(*(a - b for a, b in zip(self, other, strict=True)))
+    def each(self, change: Callable[[Array], Array]) -> "Force":
+        return Force(*map(change, self))
 
 
 class Stacks(NamedTuple):
@@ -92,8 +93,7 @@ def groups_of(tables: Tables, state: State, stacks: Stacks) -> tuple[Force, Arra
 
 def whole(force: Force) -> Force:
     """[R]: all pieces of each region, which attack it if they have to."""
-    attack = jnp.asarray(force.attack)[:, -1]  # [R, R]
-    return Force(jnp.diagonal(attack), jnp.asarray(force.defence)[:, -1], jnp.asarray(force.endurance)[:, -1])
+    return Force(jnp.diagonal(force.attack[:, -1]), force.defence[:, -1], force.endurance[:, -1])
 
 
 def enemies_of(tables: Tables, state: State, nation: Array) -> tuple[Force, Array, Array]:
@@ -122,12 +122,12 @@ def victory(mine: Array, endurance: Array, theirs: Array, lasting: Array) -> Arr
 def threats(tables: Tables, enemies: Force) -> Force:
     """[R]: what may come to each region: all from next door, less from two borders away."""
     near = np.where(tables.far == 1, 1.0, np.where(tables.far == 2, 0.4, 0.0)).astype(np.float32)
-    return Force(*(jnp.asarray(part) @ near for part in enemies))
+    return enemies.each(lambda part: part @ near)
 
 
 def keeping(tables: Tables, state: State, force: Force, threat: Force) -> Array:
     """[…, R]: the chance that a force still holds a region when the threat has passed."""
     slope = hit_chance(5 + obstacles(tables, state)) / hit_chance(jnp.int32(5))
-    stands = jnp.asarray(force.defence) * force.endurance
-    storm = 0.5 * slope * jnp.asarray(threat.attack) * threat.endurance
+    stands = force.defence * force.endurance
+    storm = 0.5 * slope * threat.attack * threat.endurance
     return stands / (stands + storm + 1e-6)

@@ -13,11 +13,10 @@ from stratagem.agents.hispania_alignment import alignment, expected
 from stratagem.agents.hispania_odds import enemies_of, groups_of, hit_chance, stacks_of, victory
 from stratagem.agents.hispania_senses import HispaniaSenses
 from stratagem.agents.hispania_worth import coming, gains, lead
-from stratagem.games.hispania.rules import Hispania
 from stratagem.games.hispania.stacks import row_of
 from stratagem.games.hispania.state import widen
 from stratagem.networks import make_network
-from stratagem.networks.weights import load_policy, save_policy
+from stratagem.networks.weights import save_policy
 from tests.games.test_hispania import SMALL, small
 
 REGIONS = [region.id for region in SMALL.content.regions]
@@ -138,7 +137,7 @@ def test_historical_beats_random_and_holds_what_history_held():
     assert (returns.sum(axis=1) == 0).all()
 
 
-def test_a_policy_plays_the_map_it_was_made_on_and_loads_on_all(tmp_path):
+def test_a_policy_draws_legal_tokens(tmp_path):
     senses, path = HispaniaSenses(SMALL), tmp_path / "tiny.safetensors"
     network = jax.jit(lambda key: make_network(TINY, senses, key))(jax.random.key(0))
     save_policy(path, network, TINY, senses, {})
@@ -151,6 +150,3 @@ def test_a_policy_plays_the_map_it_was_made_on_and_loads_on_all(tmp_path):
     chosen = {int(act(state, jax.random.key(number))) for number in range(8)}
     assert legal[list(chosen)].all()
     assert len(chosen) > 1, "it draws from its policy"
-    for name in ("iberia-medium", "hispania"):
-        again = load_policy(path, HispaniaSenses(Hispania(name)))
-        assert all((a == b).all() for a, b in zip(*map(jax.tree.leaves, (network, again)), strict=True))

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +17,7 @@ from stratagem.games.hispania.state import CHOOSE, DEFEND, GO, GROW, PICK
 from stratagem.networks import cast, make_network
 
 GAME = Hispania("iberia-small")
-SENSES = HispaniaSenses(GAME)
+SENSES, FULL = HispaniaSenses(GAME), HispaniaSenses(Hispania("hispania"))
 SMALL = {
     "hierarchical": "hierarchical:width=16,piece_width=8,heads=2,feed=1,decoder_depth=2,memory=4,bins=4",
     "flat": "flat:width=16,depth=1,bins=4",
@@ -91,9 +92,8 @@ def test_half_precision_says_almost_the_same(case):
 
 
 @pytest.mark.parametrize("choice", [*SMALL.values(), "hierarchical:top_k=yes"])
-def test_the_same_parameters_fit_all_maps(choice):
-    def shapes(name):
-        senses = HispaniaSenses(Hispania(name))
+def test_the_same_parameters_fit_the_smallest_and_the_largest_map(choice):
+    def shapes(senses):
         network = jax.eval_shape(lambda: make_network(choice, senses, jax.random.key(0)))
         state = jax.eval_shape(senses.game.init, jax.random.key(0))
 
@@ -103,7 +103,7 @@ def test_the_same_parameters_fit_all_maps(choice):
         assert jax.eval_shape(chances, network, state).shape == (senses.spec.actions,)
         return jax.tree.map(lambda leaf: leaf.shape, network)
 
-    assert shapes("iberia-small") == shapes("iberia-medium") == shapes("hispania")
+    assert shapes(SENSES) == shapes(FULL)
 
 
 def test_the_network_of_a_laptop_has_less_than_a_million_parameters():
@@ -155,19 +155,12 @@ def test_the_decoder_hears_the_earlier_tokens_of_the_phase_and_no_others(case):
 def test_distances_are_heard_once_they_have_been_learned(case):
     apart = jnp.full_like(case.features.distances, 9)
     assert moved(case, distances=apart).max() < 1e-5  # the bias starts at zero
-    learned = jax.tree.map(lambda leaf: leaf, case.network)
-    near = learned.board.layers[0].bias.at[:, 1].set(3.0)
-    learned = eqx_replace(learned, near)
+    near = case.network.board.layers[0].bias.at[:, 1].set(3.0)
+    learned = eqx.tree_at(lambda network: network.board.layers[0].bias, case.network, near)
     judge = jax.jit(jax.vmap(judged, in_axes=(None, 0, 0)))
     one = judge(learned, case.features, case.legal)
     other = judge(learned, case.features._replace(distances=apart), case.legal)
     assert np.abs(one[1] - other[1]).max() > 1e-3
-
-
-def eqx_replace(network, bias):
-    import equinox as eqx
-
-    return eqx.tree_at(lambda one: one.board.layers[0].bias, network, bias)
 
 
 def test_each_player_has_a_value_of_its_own(case):
