@@ -60,7 +60,7 @@ TOKEN_PRESETS: dict[str, Preset] = {
             steps=128,
             trace=0.95,
             shaping=1.0,
-            shaping_until=400,
+            shaping_until=200,
             top=0.5,
             normalise=True,
             minibatch=4096,
@@ -75,9 +75,9 @@ TOKEN_PRESETS: dict[str, Preset] = {
             precision="bfloat16",
             iterations=3000,
         ),
-        rivals=("random", "naive", "historical"),
+        rivals=("historical",),
         games=256,
-        evaluate=50,
+        evaluate=100,
     ),
 }
 # The full map for four, begun with what was learned on smaller ones: --start FILE.
@@ -91,7 +91,7 @@ TOKEN_PRESETS["best"] = Preset(
         shaping_until=200,
         iterations=1000,
     ),
-    rivals=("naive", "historical"),
+    rivals=("historical",),
     games=64,
     evaluate=100,
 )

@@ -10,6 +10,7 @@ from jax import Array
 
 from stratagem.networks.blocks import Dense
 from stratagem.networks.hispania_features import MASKS, PLAYERS, STACK, STEPS, Campaign
+from stratagem.networks.hispania_layers import stacks_of
 from stratagem.networks.judgements import Judgement
 
 
@@ -37,8 +38,7 @@ class FlatNet(eqx.Module):
         self.bins = bins
 
     def __call__(self, features: Campaign, learning: bool = False) -> Judgement:
-        padded = jnp.concatenate([features.pieces, jnp.zeros_like(features.pieces[:1])])
-        stacks = padded[features.stacked].reshape(len(features.tiles), -1)
+        stacks = stacks_of(features.pieces, features.stacked)
         rows = jnp.concatenate([features.tiles, stacks], axis=1).astype(self.tiles.dtype)
         step = jnp.arange(STEPS) == features.step
         known = self.facts(jnp.concatenate([features.facts, step, features.past_units[0]]))

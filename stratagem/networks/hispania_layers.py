@@ -11,6 +11,19 @@ from stratagem.networks.transformer import TokenNorm
 FARTHEST = 9  # steps; all that is farther away is alike
 
 
+def named(table: Array, index: Array) -> Array:
+    """The rows of a table of embeddings; zero for −1.
+
+    A product, not an indexed read: its gradient adds up in full precision, and faster on a graphics card.
+    """
+    return jax.nn.one_hot(index, len(table), dtype=table.dtype) @ table
+
+
+def stacks_of(pieces: Array, stacked: Array) -> Array:
+    """[R, 6 · C]: the pieces of each tile side by side, zeros where there is none."""
+    return pieces.at[stacked].get(mode="fill", fill_value=0).reshape(len(stacked), -1)
+
+
 class Hearing(eqx.Module):
     """Each of some tokens hears some others: [N, C] and [K, C] to [N, C]."""
 

@@ -16,7 +16,7 @@ from jax import Array
 
 from stratagem.networks.blocks import Dense
 from stratagem.networks.hispania_features import PLAYERS, STACK, STEPS, TYPES, Campaign
-from stratagem.networks.hispania_layers import DecoderLayer, EncoderLayer, TileLayer
+from stratagem.networks.hispania_layers import DecoderLayer, EncoderLayer, TileLayer, named, stacks_of
 from stratagem.networks.hispania_tokens import PAIRS, SizeThenSet, SlotBySlot, TokenJudgement
 from stratagem.networks.transformer import Deep, TokenNorm
 
@@ -55,7 +55,8 @@ class Pieces(eqx.Module):
     def __call__(self, features: Campaign) -> Array:
         """float[M, C]"""
         alive = features.places >= 0
-        tokens = self.embed(features.pieces) + self.standing[features.regions[features.places]]
+        tile = jnp.where(alive, features.regions[features.places], -1)
+        tokens = self.embed(features.pieces) + named(self.standing, tile)
         for layer in self.layers:
             tokens = layer(tokens, alive)
         return tokens
@@ -91,9 +92,7 @@ class Board(eqx.Module):
         tiles = self.embed(features.tiles) + self.atlas[features.regions]
         for layer in self.tile_layers:
             tiles = layer(tiles, features.distances)
-        pieces = self.pieces(features)
-        padded = jnp.concatenate([pieces, jnp.zeros_like(pieces[:1])])
-        stacks = padded[features.stacked].reshape(len(tiles), -1)
+        stacks = stacks_of(self.pieces(features), features.stacked)
         # The product of a matrix and (facts, tile, stack), part by part: the facts are the same for all tiles.
         tiles = self.fuse_facts(features.facts) + self.fuse_tile(tiles) + self.fuse_stack(stacks)
         for layer in self.layers:
@@ -131,9 +130,11 @@ class Decoder(eqx.Module):
 
     def __call__(self, features: Campaign, tiles: Array) -> Array:
         count = min(len(self.order), len(features.remembered))
-        past = self.tiles[features.past_tiles[:count]] + self.battles[features.past_battles[:count]]
+        past = named(self.tiles, features.past_tiles[:count]) + named(
+            self.battles, features.past_battles[:count]
+        )
         past = past + self.units(features.past_units[:count]) + self.order[:count]
-        tokens = jnp.concatenate([self.steps[features.step][None], past])
+        tokens = jnp.concatenate([named(self.steps, features.step[None]), past])
         there = jnp.concatenate([jnp.ones(1, bool), features.remembered[:count]])
         # Latest first: what comes later in the row was said before.
         places = jnp.arange(count + 1)
