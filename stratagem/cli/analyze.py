@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from stratagem.analysis.engine import Engine, Limits
 from stratagem.analysis.query import LONGEST_LINE
+from stratagem.core.compile_cache import use_compile_cache
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Command:
     """Queries that may wait; more are told that the engine is busy."""
 
     def run(self) -> int:
+        use_compile_cache()
         engine = Engine(Limits(waiting=self.queue))
         writer = threading.Thread(target=write_answers, args=(engine,), daemon=True)
         writer.start()

@@ -11,6 +11,7 @@ from stratagem.analysis.dice_review import review_replay
 from stratagem.analysis.review import review_game
 from stratagem.cli.output import print_json, progress_bar
 from stratagem.cli.review_tables import print_dice_review, print_review
+from stratagem.core.compile_cache import use_compile_cache
 from stratagem.core.errors import BadOption, DamagedFile
 from stratagem.games.dice.rules import DiceGame
 from stratagem.protocols.replay import Replay, load
@@ -51,6 +52,7 @@ class Command:
             exact = review_replay(replay, load_table(game.family))
             print_json(exact.as_json()) if self.json else print_dice_review(exact, self.errors)
             return 0
+        use_compile_cache()
         with progress_bar(f"{replay.game}, turns") as update:
             graded = review_game(replay, self.visits, self.evaluator, update)
         print_json(graded.as_json()) if self.json else print_review(graded, self.errors)

@@ -17,8 +17,10 @@ from jax import Array, lax
 from stratagem.agents import make_agent
 from stratagem.agents.generals_belief import Mind, look
 from stratagem.agents.generals_senses import GeneralsSenses
+from stratagem.agents.policy import policy_of
 from stratagem.analysis.generals_guess import guess
 from stratagem.analysis.judgement import Judgement, Kind, Line, Progress, Question, by_value
+from stratagem.core.errors import StratagemError
 
 CANDIDATES = 8  # moves that are tried
 SAMPLES = 4  # boards in one go
@@ -40,7 +42,7 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Fog:
-    """Prior: the moves of the classical players. Value: who leads after games played on from believable boards."""
+    """Prior: a shipped policy, or the moves of the classical players. Value: who leads after games played on from believable boards."""
 
     game: Any
     kind: ClassVar[Kind] = "rollouts"
@@ -120,8 +122,14 @@ def compiled(game: Any) -> Compiled:
         view = game.view(state, seat)
         return Seen(look(game, mind, view), view, game.legal(state)[seat])
 
+    def trained(seen: Seen) -> Array:
+        """float32[A]: the shares of all moves by the shipped policy."""
+        record = senses.observe(seen.mind.known, seen.view)[1]
+        logits = policy_of(game, "")(senses.features(record)).logits
+        return jax.nn.softmax(jnp.where(seen.legal, logits, -jnp.inf))
+
     def prior(seen: Seen) -> Array:
-        """float32[A]: the shares of all moves."""
+        """float32[A]: the shares of all moves by the classical players."""
         shares = GUESSED * seen.legal / jnp.maximum(seen.legal.sum(), 1)
         for name, share in PLAYERS.items():
             memory = seen.mind if name == "cascade" else seen.mind.known if name == "hunter" else ()
@@ -160,4 +168,14 @@ def compiled(game: Any) -> Compiled:
 
         return jax.vmap(on_board)(jax.random.split(key, SAMPLES)).sum(axis=0)
 
-    return Compiled(jax.jit(remember), jax.jit(looks), jax.jit(prior), jax.jit(played_on))
+    opinion = trained if has_policy(game) else prior
+    return Compiled(jax.jit(remember), jax.jit(looks), jax.jit(opinion), jax.jit(played_on))
+
+
+def has_policy(game: Any) -> bool:
+    """Whether the package ships a policy that plays this game."""
+    try:
+        policy_of(game, "")
+    except StratagemError:
+        return False
+    return True
