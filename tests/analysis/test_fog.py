@@ -7,12 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from stratagem.agents import policy
 from stratagem.agents.generals_belief import empty_mind, look
-from stratagem.analysis.evaluators.fog import Fog
+from stratagem.agents.generals_senses import GeneralsSenses
+from stratagem.analysis.evaluators.fog import Fog, compiled
 from stratagem.analysis.generals_guess import guess
 from stratagem.analysis.judgement import Question
 from stratagem.games import make_game
 from stratagem.games.generals.board import army_of, clock_of, kind_of, owner_of
+from stratagem.networks import make_network
+from stratagem.networks.weights import save_policy
 
 GAME = make_game("generals:width=6,height=6,cap=80,castles_from=1,castles_to=2,apart=4")
 STEP, VIEW, DISGUISE = jax.jit(GAME.step), jax.jit(GAME.view), jax.jit(GAME.disguise)
@@ -106,3 +110,22 @@ def test_a_general_that_can_be_taken_is_taken(quick):
     assert found.lines[0].value == 1.0
     assert found.values is None
     assert sum(line.prior for line in found.lines) == pytest.approx(1)
+
+
+def test_a_shipped_policy_is_the_prior(monkeypatch, tmp_path):
+    senses = GeneralsSenses(GAME)
+    choice = "patch:depth=1,width=8,heads=2,feed=1,bins=8"
+    network = jax.jit(lambda key: make_network(choice, senses, key))(jax.random.key(0))
+    path = tmp_path / "small.safetensors"
+    save_policy(path, network, choice, senses, {})
+    monkeypatch.setattr(policy, "shipped_policy", lambda game: path)
+    trained = compiled.__wrapped__(GAME)
+    state = played(3, 30)[0][-1]
+    seen = trained.look(empty_mind(GAME), state, jnp.int32(0))
+    shares = np.asarray(trained.prior(seen))
+    assert shares.sum() == pytest.approx(1, abs=1e-5)
+    assert ((shares > 0) == np.asarray(seen.legal)).all()
+    record = senses.observe(senses.blank(), VIEW(state, 0))[1]
+    logits = np.asarray(jax.jit(lambda record: network(senses.features(record)).logits)(record))
+    likeliest = np.where(np.asarray(seen.legal), logits, -np.inf).argmax()
+    assert shares.argmax() == likeliest

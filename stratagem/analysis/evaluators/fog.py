@@ -42,7 +42,7 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Fog:
-    """Prior: a shipped policy, or the moves of the classical players. Value: who leads after games played on from believable boards."""
+    """Prior: a shipped policy, or the classical players. Value: who leads after games from believable boards."""
 
     game: Any
     kind: ClassVar[Kind] = "rollouts"
