@@ -20,11 +20,12 @@ import numpy as np
 
 from stratagem import __version__
 from stratagem.analysis.answers import answer, ended, no_results
+from stratagem.analysis.bad_query import BadQuery
 from stratagem.analysis.evaluators import evaluators_for, make_evaluator
 from stratagem.analysis.judgement import Judgement, Question
 from stratagem.analysis.positions import play_through, question_at
 from stratagem.analysis.programs import programs
-from stratagem.analysis.query import BadQuery, Order, Query, decode, read_query
+from stratagem.analysis.query import Order, Query, decode, read_query
 from stratagem.core.errors import StratagemError
 from stratagem.games import GAMES, make_game
 

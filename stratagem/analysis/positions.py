@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from stratagem.analysis.bad_query import BadQuery
 from stratagem.analysis.judgement import Question
 from stratagem.analysis.programs import programs
-from stratagem.analysis.query import BadQuery, Query
+from stratagem.analysis.query import Query
 from stratagem.core.errors import DamagedFile, IllegalAction
 from stratagem.protocols.replay import BadOutcome, Replay, positions
 

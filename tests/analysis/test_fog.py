@@ -60,11 +60,11 @@ def test_a_guessed_board_looks_to_the_seat_as_the_true_one_does(seed, seat):
 
 def test_a_general_that_was_seen_is_not_moved_and_others_are():
     state = GAME.read(
-        "A .a3 .b2 gb4 . . / . . . . . . / . # . . # . / . . . . . . / . . . . . . / . . . . . . | 20 -"
+        "A .a3 gb4 . . . / . . . . . . / . # . . # . / . . . . . . / . . . . . . / . . . . . . | 20 -"
     )
     view = VIEW(state, 0)
     boards = [GUESS(LOOK(view), view, 0, jax.random.key(number)) for number in range(8)]
-    assert {int(board.generals[1]) for board in boards} == {3}
+    assert {int(board.generals[1]) for board in boards} == {2}
     hidden = GAME.read(
         "A .a3 . . . . / . . . . . . / . # . . # . / . . . . . . / . . . . .b2 .b2 / . . . . . gb4 | 20 -"
     )

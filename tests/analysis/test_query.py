@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stratagem.analysis.query import LONGEST_LINE, BadQuery, Order, Query, decode, read_query
+from stratagem.analysis.bad_query import BadQuery
+from stratagem.analysis.query import LONGEST_LINE, Order, Query, decode, read_query
 from stratagem.protocols.fair_dice import FairDice
 
 CORSO = {"id": "a", "game": "corso:width=3,height=3"}
@@ -27,6 +28,12 @@ def test_moves_are_text_or_numbers_or_rows_of_a_replay():
 def test_rules_may_stand_beside_the_name():
     beside = read_query({"id": "a", "game": "corso", "rules": {"width": 3, "height": 3}})
     assert beside.game == asked().game
+
+
+def test_numbers_of_any_form_may_be_options():
+    rules = {"mountains_from": 0.125, "mountains_to": 2e-1, "deathtouch": None, "build": True}
+    game = read_query({"id": "a", "game": "generals", "rules": rules, "seed": 1, "seat": 0}).game
+    assert (game.mountains_from, game.mountains_to, game.deathtouch, game.build) == (0.125, 0.2, None, True)
 
 
 def test_the_last_position_is_asked_for_unless_told_otherwise():
@@ -57,6 +64,7 @@ def test_orders_are_told_from_queries():
         ("rules", {"game": "corso", "rules": {"width": [3]}}),
         ("rules", {"game": "corso", "rules": {"width": 10**400}}),
         ("rules", {"game": "hispania", "rules": {"scenario": "../secret.toml"}}),
+        ("rules", {"game": "hispania", "rules": {"scenario": "pyproject.toml"}}),
         ("ruleset", {"ruleset": "0123456789abcdef"}),
         ("moves", {"moves": "b2"}),
         ("moves", {"moves": ["z9"]}),
