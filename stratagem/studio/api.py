@@ -7,7 +7,8 @@ from fastapi import APIRouter, Path, Query, Request, WebSocket
 from pydantic import BaseModel, ConfigDict, Field
 
 from stratagem import __version__
-from stratagem.studio.choices import PERSON, catalogue
+from stratagem.studio.analysing import condensed
+from stratagem.studio.choices import PERSON, catalogue, read_game
 from stratagem.studio.guard import address
 from stratagem.studio.limits import TooMuch
 from stratagem.studio.sockets import Client
@@ -37,6 +38,7 @@ class NewGame(Strict):
     game: str = Field(max_length=300)
     players: list[str] = Field(min_length=1, max_length=8)
     pace: float = Field(2.0, ge=0.25, le=20)
+    nonce: str = Field("", max_length=100)
 
 
 class NewTournament(Strict):
@@ -45,6 +47,29 @@ class NewTournament(Strict):
     game: str = Field(max_length=300)
     entrants: list[str] = Field(min_length=2, max_length=12)
     games: int = Field(20, ge=1, le=1000)
+
+
+class Branch(Strict):
+    """Moves that were not played."""
+
+    turn: int = Field(ge=0, le=100_000)
+    actions: list[int] = Field(max_length=200)
+
+
+class NewReview(Strict):
+    """A game to judge."""
+
+    replay: dict[str, Any]
+    seat: int | None = Field(None, ge=0, le=7)
+    visits: int = Field(60, ge=1, le=2000)
+
+
+class Question(Strict):
+    """A position to judge."""
+
+    game: str = Field(max_length=300)
+    position: str = Field(max_length=20_000)
+    visits: int = Field(60, ge=1, le=2000)
 
 
 @router.get("/api/catalogue")
@@ -62,12 +87,13 @@ async def post_game(request: Request, wish: NewGame) -> dict[str, Any]:
     state = request.app.state
     if not state.creations.take(address(request.scope)):
         raise TooMuch("you begin games too fast; wait a moment")
-    live, tokens = await state.hall.create(wish.game, wish.players, wish.pace)
+    live, tokens = await state.hall.create(wish.game, wish.players, wish.pace, wish.nonce)
     table: Table = live.table
     return {
         "id": table.id,
         "title": table.header.game,
         "tokens": {str(seat): token for seat, token in enumerate(tokens) if token},
+        "commitment": table.header.dice["commitment"] if table.header.dice else None,
         "people": [seat for seat, player in enumerate(wish.players) if player == PERSON],
     }
 
@@ -87,7 +113,7 @@ async def get_game(request: Request, name: str = GAME_ID) -> dict[str, Any]:
 @router.get("/api/games/{name}/replay", responses=WRONG)
 async def get_replay(request: Request, name: str = GAME_ID) -> dict[str, Any]:
     """A finished game, for `stratagem verify` and everybody else."""
-    return (await request.app.state.hall.find(name)).table.replay().__dict__
+    return (await request.app.state.hall.find(name)).table.replay().as_json()
 
 
 @router.post("/api/replays", responses=WRONG)
@@ -107,6 +133,37 @@ async def get_frames(
     """Positions of an open replay, drawn for a seat or in full."""
     show = request.app.state.shows.get(name)
     return await asyncio.to_thread(show.frames, first, count, seat)
+
+
+@router.post("/api/replays/{name}/try", responses=WRONG)
+async def post_try(request: Request, wish: Branch, name: str = GAME_ID) -> dict[str, Any]:
+    """Where other moves would have led."""
+    show = request.app.state.shows.get(name)
+    return await asyncio.to_thread(show.branch, wish.turn, wish.actions)
+
+
+@router.post("/api/reviews", responses=WRONG)
+async def post_review(request: Request, wish: NewReview) -> dict[str, Any]:
+    """Have every decision of a finished game judged; ask for the result with its id."""
+    return await request.app.state.reviews.begin(wish.replay, wish.seat, wish.visits)
+
+
+@router.get("/api/reviews/{name}", responses=WRONG)
+async def get_review(
+    request: Request, name: str = GAME_ID, after: int = Query(0, ge=0, le=100_000)
+) -> dict[str, Any]:
+    """What is judged so far, without the first `after` turns."""
+    return request.app.state.reviews.get(name).as_json(after)
+
+
+@router.post("/api/analyse", responses=WRONG)
+async def post_analyse(request: Request, wish: Question) -> dict[str, Any]:
+    """What every move is worth in one position."""
+    state = request.app.state
+    await asyncio.to_thread(read_game, wish.game)
+    query = {"game": wish.game, "position": wish.position, "maxVisits": wish.visits, "maxMoves": 1000}
+    answer = await state.analyst.judge(query)
+    return condensed(answer, []) | {"kind": answer["kind"], "evaluator": answer["evaluator"]}
 
 
 @router.get("/api/runs")

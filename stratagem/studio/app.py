@@ -13,6 +13,7 @@ from fastapi.staticfiles import StaticFiles
 
 from stratagem import __version__
 from stratagem.core.errors import StratagemError
+from stratagem.studio.analysing import Analyst, Reviews
 from stratagem.studio.api import router
 from stratagem.studio.comparing import Runs
 from stratagem.studio.guard import LOOPBACK, Guard
@@ -59,10 +60,13 @@ def create_app(settings: Settings) -> Any:
             app.state.hall = Hall(settings.folder, thinkers, limits)
             app.state.shows = Shows(limits.replays)
             app.state.runs = Runs(settings.runs)
+            app.state.analyst = Analyst(limits.thinking_s)
+            app.state.reviews = Reviews(app.state.analyst)
             app.state.creations = Buckets(limits.creations_s, 20 * limits.creations_s)
             yield
             await app.state.hall.close()
             await app.state.runs.close()
+            await app.state.analyst.close()
 
     # The pages that FastAPI offers about itself load from elsewhere; openapi.json stays, for tests and tools.
     app = FastAPI(
@@ -93,11 +97,16 @@ class Pages(StaticFiles):
 async def explain(request: Request, error: StratagemError) -> JSONResponse:
     """What a user can mend, in a sentence."""
     status = next((status for kind, status in STATUS if isinstance(error, kind)), 400)
-    return JSONResponse({"error": str(error)}, status)
+    return JSONResponse({"error": printable(str(error))}, status)
 
 
 async def explain_form(request: Request, error: RequestValidationError) -> JSONResponse:
     """A request that does not have the form it should have."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
-    return JSONResponse({"error": f"{where}: {first['msg']}"}, 422)
+    return JSONResponse({"error": printable(f"{where}: {first['msg']}")}, 422)
+
+
+def printable(text: str) -> str:
+    """Text that UTF-8 can hold, whatever a client sent."""
+    return text.encode("utf-8", "replace").decode()

@@ -11,6 +11,7 @@ from stratagem.studio import journal
 from stratagem.studio.choices import PERSON, check_agent, read_game
 from stratagem.studio.limits import Limits, TooMuch
 from stratagem.studio.live import Live
+from stratagem.studio.luck import fresh_dice
 from stratagem.studio.rules import rules_of
 from stratagem.studio.table import Table
 from stratagem.studio.thinking import Thinkers
@@ -31,9 +32,9 @@ class Hall:
         self._building = asyncio.Lock()  # one compiler at a time
 
     async def create(
-        self, title: str, players: list[str], pace: float = 2.0, seed: int | None = None
+        self, title: str, players: list[str], pace: float = 2.0, nonce: str = ""
     ) -> tuple[Live, list[str]]:
-        """A new game: (the table, the secret of each seat)."""
+        """A new game: (the table, the secret of each seat). The nonce is the players' part of the dice."""
         self._make_room()
         game = await asyncio.to_thread(read_game, title)
         if len(players) != game.spec.seats:
@@ -44,8 +45,8 @@ class Hall:
         async with self._building:
             rules = await asyncio.to_thread(rules_of, game)
         self._make_room()
-        chosen = secrets.randbelow(2**31) if seed is None else seed
-        table, tokens = Table.start(rules, players, chosen, pace, self.folder)
+        dice = None if game.spec.chance == "none" else fresh_dice(nonce)
+        table, tokens = Table.start(rules, players, secrets.randbelow(2**31), pace, self.folder, dice)
         return self._sit(table), tokens
 
     async def find(self, name: str) -> Live:

@@ -258,6 +258,7 @@ class Table:
             "moves": [[[seat, self.rules.words(action)] for seat, action in enumerate(row) if action >= 0]
                       for row in told],
             "rematch": self.rematch,
+            "commitment": self.header.dice["commitment"] if self.header.dice else None,
         }  # fmt: skip
 
     def summary(self) -> dict[str, Any]:
@@ -284,7 +285,8 @@ class Table:
             seats=list(self.header.players),
             actions=self.actions,
             returns=self.returns,
-            seed=self.header.seed,
+            seed=None if self.header.dice else self.header.seed,
+            fair=self.header.dice,
             resigned=self.resigned,
             seconds=[round(spent, 3) for spent in self.seconds],
         )

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from stratagem.core import play
 from stratagem.core.errors import BadOption, DamagedFile, StratagemError
 from stratagem.core.game import Textual
 from stratagem.protocols import replay as replays
 from stratagem.studio.choices import read_game
 from stratagem.studio.journal import NoSuchGame
+from stratagem.studio.rules import rules_of
 
 MOST_TURNS = 5000
 MOST_FRAMES = 200  # at a time
+BRANCH_SEED = 0xB0A7  # dice of what might have been
 
 
 class Show:
@@ -76,6 +79,39 @@ class Show:
                 }
             )
         return found
+
+    def branch(self, turn: int, actions: list[int]) -> dict[str, Any]:
+        """Where other moves than the ones played would have led: after a turn, one action a decision."""
+        game: Any = self.game
+        if game.spec.dynamics == "simultaneous":
+            raise BadOption("other moves can be tried where one seat moves at a time")
+        if not 0 <= turn < len(self.states):
+            raise BadOption(f"turns are 0 to {len(self.states) - 1}, not {turn}")
+        rules = rules_of(game)
+        state, last = self.states[turn], []
+        for number, action in enumerate(actions):
+            look = rules.look(state)
+            if bool(look.done):
+                raise BadOption("the game is over there")
+            seat = int(np.argmax(look.to_move))
+            if not 0 <= action < game.spec.actions or not look.legal[seat, action]:
+                raise BadOption(f"{action} is not possible there")
+            row = [action if one == seat else -1 for one in range(game.spec.seats)]
+            state = rules.step(state, row, play.turn_key(BRANCH_SEED, turn + number))
+            last = [{"seat": seat, "action": action, "words": game.write_action(action)}]
+        look = rules.look(state)
+        over = bool(look.done)
+        seat = int(np.argmax(look.to_move))
+        return {
+            "turn": turn + len(actions),
+            "drawing": game.draw(state, None),
+            "last": last,
+            "over": over,
+            "seat": None if over else seat,
+            "legal": [] if over else np.flatnonzero(look.legal[seat]).tolist(),
+            "position": game.write(state),
+            "returns": look.returns.tolist() if over else None,
+        }
 
 
 class Shows:

@@ -15,11 +15,11 @@ export class Board {
     this.context = context;
     this.picked = -1;
     this.hinted = -1;
-    this.grid = new Grid(root, SIDE, SIDE, "GENERAL board, 10 by 10", (cell) => this.press(cell));
     this.pass = h("button", { class: "main", type: "button", onclick: () => context.act(PASS) }, "Pass: nothing is possible");
     this.pass.hidden = true;
-    this.tray = h("div", { class: "row", style: "justify-content:center; min-height:4.4rem; margin-top:.4rem" });
+    this.tray = h("div", { class: "row", style: "justify-content:center; min-height:4rem; margin-bottom:.3rem" });
     root.append(this.tray);
+    this.grid = new Grid(root, SIDE, SIDE, "GENERAL board, 10 by 10", (cell) => this.press(cell));
     root.addEventListener("keydown", (event) => { if (event.key === "Escape") { this.picked = -1; this.draw(); } });
   }
 
@@ -85,7 +85,7 @@ export class Board {
         what + (targets.has(cell) ? ", can be reached" : starting ? ", can move" : ""));
     });
     this.pass.hidden = !(legal && legal.includes(PASS));
-    put(this.tray, h("span", { class: "die" }, die(drawing.die, 56)),
+    put(this.tray, h("span", { class: "die" }, die(drawing.die, 52)),
       h("span", { class: "nums" }, `Hits ${drawing.hits} of 3 · turn ${drawing.turn} of ${drawing.turns}`), this.pass);
   }
 

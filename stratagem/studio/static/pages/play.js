@@ -44,6 +44,10 @@ class Page {
     this.title.textContent = nameOf(facts.title);
     document.title = `${nameOf(facts.title)} · Stratagem`;
     this.invite();
+    if (facts.commitment && !this.committed) {
+      this.committed = true;
+      this.extra.append(h("details", { class: "small soft", id: "dice" }, h("summary", {}, "Honest luck"), h("p", { style: "margin-top:.4rem" }, "All luck of this game was fixed before its first move. This is its seal; at the end the secret is revealed in the saved game, and ", h("code", {}, "stratagem verify"), " checks every roll."), h("code", { style: "overflow-wrap:anywhere" }, facts.commitment)));
+    }
   }
 
   async position(state) {
