@@ -18,7 +18,9 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-NO_BROWSER = "the page tests need a Chromium: `apt-get install chromium` on Debian, or name one with STRATAGEM_BROWSER=PATH"
+NO_BROWSER = (
+    "the page tests need Chromium: `apt-get install chromium`, or say where it is: STRATAGEM_BROWSER=PATH"
+)
 
 
 class Studio:

@@ -13,6 +13,8 @@ from stratagem.protocols import replay as replays
 
 pytestmark = pytest.mark.usefixtures("cache")
 ENDED = re.compile("win|wins|draw")
+ONE_CARD_DUE_NOW = """const cards = JSON.parse(localStorage['stratagem.cards']);
+  localStorage['stratagem.cards'] = JSON.stringify([{ ...cards[0], due: 0 }])"""
 
 
 def begin(page, name, typed=None, seats=("human", "random")):
@@ -132,9 +134,7 @@ def test_mistakes_come_back_until_they_are_known(page, studio):
     card = page.evaluate("JSON.parse(localStorage['stratagem.cards'])[0]")
     assert card["step"] == 0
     assert card["due"] > 0  # it comes back soon
-    page.evaluate(
-        "localStorage['stratagem.cards'] = JSON.stringify(JSON.parse(localStorage['stratagem.cards']).slice(0, 1).map((card) => ({...card, due: 0})))"
-    )
+    page.evaluate(ONE_CARD_DUE_NOW)
     page.reload()
     expect(page.locator("#status")).to_contain_text("Find a better move")
     row, column = int(best[1]) - 1, "abc".index(best[0])
@@ -240,9 +240,14 @@ def test_hispania_is_played_to_the_end(page, studio):
 GENERALS = (
     "generals:width=6,height=6,cap=40,castles_from=1,castles_to=1,apart=4,mountains_from=0,mountains_to=0.1"
 )
-PIXELS = """canvas => { const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-  const seen = {}; for (let i = 0; i < data.length; i += 4) { const key = `${data[i]},${data[i+1]},${data[i+2]}`; seen[key] = (seen[key] || 0) + 1; }
-  return seen; }"""
+PIXELS = """canvas => {
+  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data, seen = {};
+  for (let i = 0; i < data.length; i += 4) {
+    const key = `${data[i]},${data[i + 1]},${data[i + 2]}`;
+    seen[key] = (seen[key] || 0) + 1;
+  }
+  return seen;
+}"""
 INK, BLUE = "31,37,48", "15,111,174"
 
 
@@ -321,7 +326,11 @@ def test_two_agents_are_watched_live_and_a_replay_file_is_dropped_on_the_page(pa
 
 def drop(page, name, text):
     data = page.evaluate_handle(
-        """([name, text]) => { const data = new DataTransfer(); data.items.add(new File([text], name)); return data; }""",
+        """([name, text]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], name));
+          return data;
+        }""",
         [name, text],
     )
     page.dispatch_event("main", "drop", {"dataTransfer": data})
@@ -364,6 +373,7 @@ def test_light_and_dark_differ_and_a_phone_shows_everything(page):
         page.wait_for_timeout(200)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), where
     nameless = page.locator("button, a, input, select").evaluate_all(
-        """found => found.filter((one) => one.offsetParent && !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length)).length"""
+        """found => found.filter((one) => one.offsetParent &&
+          !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length)).length"""
     )
     assert nameless == 0

@@ -1,0 +1,177 @@
+"""One table without a server: seats, fog, undo, and a journal that survives anything."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stratagem.core.errors import BadOption, IllegalAction, StratagemError
+from stratagem.games import make_game
+from stratagem.protocols import replay as replays
+from stratagem.studio.choices import catalogue, check_agent, read_game
+from stratagem.studio.journal import NoSuchGame, path_of
+from stratagem.studio.luck import fresh_dice
+from stratagem.studio.rules import rules_of
+from stratagem.studio.table import Table, played
+
+CORSO = make_game("corso:width=3,height=3")
+CRAG = make_game("crag")
+FOG = make_game("generals:width=6,height=6,cap=80,castles_from=1,castles_to=2,apart=4")
+
+
+def sit(game, folder, players=("human", "random")):
+    dice = None if game.spec.chance == "none" else fresh_dice("my words")
+    return Table.start(rules_of(game), list(players), 7, 2.0, folder, dice)
+
+
+def first_moves(table):
+    """Whatever is legal first, for everybody who is to move."""
+    return {seat: int(table.look.legal[seat].argmax()) for seat in table.movers}
+
+
+def test_a_secret_holds_its_own_seat_and_no_other(tmp_path):
+    table, tokens = sit(CORSO, tmp_path, ("human", "human"))
+    assert table.seats_of([tokens[0]]) == [0]
+    assert table.seats_of([tokens[1]]) == [1]
+    assert table.seats_of(["", "guess", table.header.keys[0]]) == []
+    assert tokens[0] not in (tmp_path / f"{table.id}.jsonl").read_text()
+
+
+def test_an_agents_seat_cannot_be_held(tmp_path):
+    table, tokens = sit(CORSO, tmp_path)
+    assert tokens[1] == ""
+    assert table.seats_of([""]) == []
+
+
+def test_an_illegal_move_leaves_no_trace(tmp_path):
+    table, _ = sit(CORSO, tmp_path)
+    before = (tmp_path / f"{table.id}.jsonl").read_text()
+    for action in (-1, 9, 10**9):
+        with pytest.raises(IllegalAction):
+            table.act({0: action})
+    assert table.turn == 0
+    assert (tmp_path / f"{table.id}.jsonl").read_text() == before
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["move", "undo"]), st.integers(0, 8)), max_size=20))
+def test_a_game_comes_back_from_its_journal_as_it_was(tmp_path_factory, steps):
+    folder = tmp_path_factory.mktemp("games")
+    table, tokens = sit(CORSO, folder, ("human", "human"))
+    for step, number in steps:
+        try:
+            if step == "undo":
+                table.undo(number % 2)
+            else:
+                table.act({table.movers[0]: number} if table.movers else {})
+        except IllegalAction:
+            continue
+    table.close()
+    again = Table.restore(folder, table.id)
+    assert again.actions == table.actions
+    assert CORSO.write(again.state) == CORSO.write(table.state)
+    assert again.over == table.over
+    assert again.seats_of([tokens[1]]) == [1]
+    again.close()
+
+
+def test_a_line_that_was_cut_short_is_dropped_and_the_rest_stands(tmp_path):
+    table, _ = sit(CRAG, tmp_path)
+    for _ in range(5):
+        table.act(first_moves(table))
+    table.close()
+    path = tmp_path / f"{table.id}.jsonl"
+    path.write_bytes(path.read_bytes()[:-4])
+    again = Table.restore(tmp_path, table.id)
+    assert again.actions == table.actions[:4]
+    again.act(first_moves(again))
+    assert again.actions == table.actions  # the same dice fall again
+    again.close()
+
+
+def test_the_luck_is_sealed_before_the_game_and_verified_after_it(tmp_path):
+    table, _ = sit(CRAG, tmp_path)
+    seal = table.facts([0])["commitment"]
+    said = json.dumps([table.facts([0]), table.position([0]), table.summary()])
+    assert table.header.dice["secret"] not in said
+    with pytest.raises(IllegalAction, match="secret until then"):
+        table.replay()
+    while not table.over:
+        table.act(first_moves(table))
+    replay = replays.load(tmp_path / f"{table.id}.json")
+    assert replay.fair["commitment"] == seal
+    assert replay.fair["nonce"] == "my words"
+    replays.verify(replay)
+    table.close()
+
+
+def test_a_seat_is_told_what_it_sees_and_nothing_else(tmp_path):
+    table, _ = sit(FOG, tmp_path, ("human", "human"))
+    for _ in range(12):
+        table.act(first_moves(table))
+    mine, theirs = table.position([0]), table.position([1])
+    assert mine["drawing"] == FOG.draw(table.state, 0)
+    assert mine["drawing"] != theirs["drawing"]
+    assert [one["seat"] for one in mine["last"]] == [0]
+    assert table.facts([0])["moves"] == []
+    assert not table.sees_all()
+    table.resign(0)
+    assert table.sees_all()
+    table.close()
+
+
+def test_undo_goes_back_to_the_own_last_decision(tmp_path):
+    table, _ = sit(CORSO, tmp_path)
+    table.act({0: 4})
+    table.act({1: 0})
+    table.undo(0)
+    assert table.turn == 0
+    assert table.movers == [0]
+    with pytest.raises(IllegalAction, match="not moved yet"):
+        table.undo(0)
+
+
+def test_turns_that_were_taken_back_do_not_stand():
+    events = [{"actions": [1, -1]}, {"actions": [-1, 2]}, {"undo": 1}, {"actions": [-1, 3]}, {"resigned": 0}]
+    assert played(events) == ([[1, -1], [-1, 3]], [0])
+
+
+@pytest.mark.parametrize(
+    "name", ["../secrets", "a/b/c/d/e/f/g", "", "x" * 50, "..", "abc.jsonl/../../x", "é" * 14]
+)
+def test_no_name_leads_out_of_the_folder(tmp_path, name):
+    with pytest.raises(NoSuchGame):
+        path_of(tmp_path, name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "az:weights=/etc/passwd",
+        "net:weights=x",
+        "remote:socket=/tmp/x",
+        "mm:depth=40",
+        "mm:depth=nan",
+        "nobody",
+        "hunter",
+        "az:simulations=1000000",
+    ],
+)
+def test_a_page_cannot_name_a_file_or_have_an_agent_think_for_hours(text):
+    with pytest.raises(StratagemError):
+        check_agent(text, CORSO)
+
+
+def test_a_page_cannot_open_a_scenario_of_its_own(tmp_path):
+    with pytest.raises(BadOption, match="iberia-small"):
+        read_game(f"hispania:scenario={tmp_path}/mine.toml")
+
+
+def test_every_opponent_and_board_that_is_offered_exists():
+    for game in catalogue():
+        for board in game["boards"]:
+            assert read_game(board["game"]).spec.seats == board["seats"]
+        for strength in game["strengths"]:
+            assert check_agent(strength["agent"], make_game(game["name"])) == strength["agent"]
+        assert game["against"] in [strength["agent"] for strength in game["strengths"]]
