@@ -73,6 +73,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening = socket.socket(family, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+        listening.listen(512)  # who comes before the server is ready waits
     except OSError as error:
         raise BadOption(f"cannot listen on {host}, port {port}: {error.strerror}; try --port 0") from error
     return listening

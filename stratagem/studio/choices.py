@@ -7,10 +7,10 @@ import dataclasses
 import typing
 from typing import Any
 
-from stratagem.agents import AGENTS, DICE, agents_for, make_agent
+from stratagem.agents import AGENTS, DICE, agents_for
 from stratagem.core.errors import BadOption, StratagemError, UnknownName
 from stratagem.core.game import Game
-from stratagem.core.registry import split_choice
+from stratagem.core.registry import read_options, split_choice
 from stratagem.games import GAMES, make_game
 from stratagem.games.hispania.loading import shipped
 
@@ -117,7 +117,7 @@ def read_game(text: str) -> Game:
 
 
 def check_agent(text: str, game: Game) -> str:
-    """The agent that a page asks for, if it may have it."""
+    """The agent that a page asks for, if it may have it; it is made later, in another process."""
     name, options = split_choice(text)
     row = AGENTS.row(name)
     offered = [one.name for one in agents_for(game) if one.name not in NEEDS_A_FILE]
@@ -137,7 +137,7 @@ def check_agent(text: str, game: Game) -> str:
             raise BadOption(f"agent {name}: {key} is a number, not {value!r}") from None
         if not low <= number <= high:
             raise BadOption(f"agent {name}: {key} is {low} to {high} here, not {value}")
-    make_agent(text, game)
+    read_options(f"agent {name}", row.load(), options, skip=1)
     return text
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -34,7 +35,8 @@ class Seat:
     """A client at a table."""
 
     def __init__(self, studio, game, *tokens):
-        self.socket = connect(f"ws://127.0.0.1:{studio.port}/ws")
+        self._open = ExitStack()
+        self.socket = self._open.enter_context(connect(f"ws://127.0.0.1:{studio.port}/ws"))
         self.say(type="join", game=game["id"], tokens=list(tokens))
 
     def say(self, **message):
@@ -42,12 +44,12 @@ class Seat:
 
     def hear(self, kind, fits=lambda message: True):
         while True:
-            message = json.loads(self.socket.recv(30))
+            message = json.loads(self.socket.recv(timeout=30))
             if message["type"] == kind and fits(message):
                 return message
 
     def close(self):
-        self.socket.close()
+        self._open.close()
 
 
 def test_nobody_moves_for_another_seat(studio):
@@ -213,7 +215,8 @@ def test_what_is_too_large_or_too_fast_is_refused_and_the_server_goes_on(studio)
     seat.hear("state")
     with pytest.raises(websockets.ConnectionClosed):
         seat.socket.send("x" * 100_000)
-        seat.socket.recv(10)
+        seat.socket.recv(timeout=10)
+    seat.close()
     seat = Seat(studio, game, game["tokens"]["0"])
     seat.hear("state")
     for _ in range(150):
@@ -266,16 +269,17 @@ def test_another_sites_page_cannot_reach_in(studio):
     assert outside.status_code == 403
     cross = httpx.post(f"{studio.address}/api/games", json={}, headers={"origin": "http://evil.example"})
     assert cross.status_code == 403
-    with pytest.raises(websockets.InvalidStatus):
-        connect(f"ws://127.0.0.1:{studio.port}/ws", origin="http://evil.example")
+    address = f"ws://127.0.0.1:{studio.port}/ws"
+    with pytest.raises(websockets.InvalidStatus), connect(address, origin="http://evil.example"):
+        pass
 
 
 def test_beyond_the_loopback_address_a_token_is_asked_for(tmp_path):
     with running(tmp_path, "--host", "0.0.0.0", "--token", "hush") as studio:
         assert httpx.get(f"{studio.address}/").status_code == 401
         assert httpx.get(f"{studio.address}/?token=wrong").status_code == 401
-        with pytest.raises(websockets.InvalidStatus):
-            connect(f"ws://127.0.0.1:{studio.port}/ws")
+        with pytest.raises(websockets.InvalidStatus), connect(f"ws://127.0.0.1:{studio.port}/ws"):
+            pass
         with httpx.Client(base_url=studio.address, follow_redirects=True) as client:
             welcome = client.get("/?token=hush")
             assert welcome.status_code == 200
@@ -283,6 +287,7 @@ def test_beyond_the_loopback_address_a_token_is_asked_for(tmp_path):
             assert client.get("/api/games").json() == []
 
 
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module")  # inside schemathesis
 def test_the_api_answers_whatever_is_sent_without_falling_over(studio):
     document = httpx.get(f"{studio.address}/openapi.json").json()
     api = schemathesis.openapi.from_dict(document)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stratagem.core.errors import BadOption, IllegalAction, StratagemError
@@ -20,9 +20,20 @@ CRAG = make_game("crag")
 FOG = make_game("generals:width=6,height=6,cap=80,castles_from=1,castles_to=2,apart=4")
 
 
-def sit(game, folder, players=("human", "random")):
-    dice = None if game.spec.chance == "none" else fresh_dice("my words")
-    return Table.start(rules_of(game), list(players), 7, 2.0, folder, dice)
+@pytest.fixture
+def sit(tmp_path):
+    """Begins games in a folder, and puts them away after the test."""
+    tables = []
+
+    def begin(game, players=("human", "random"), folder=tmp_path):
+        dice = None if game.spec.chance == "none" else fresh_dice("my words")
+        table, tokens = Table.start(rules_of(game), list(players), 7, 2.0, folder, dice)
+        tables.append(table)
+        return table, tokens
+
+    yield begin
+    for table in tables:
+        table.close()
 
 
 def first_moves(table):
@@ -30,22 +41,22 @@ def first_moves(table):
     return {seat: int(table.look.legal[seat].argmax()) for seat in table.movers}
 
 
-def test_a_secret_holds_its_own_seat_and_no_other(tmp_path):
-    table, tokens = sit(CORSO, tmp_path, ("human", "human"))
+def test_a_secret_holds_its_own_seat_and_no_other(sit, tmp_path):
+    table, tokens = sit(CORSO, ("human", "human"))
     assert table.seats_of([tokens[0]]) == [0]
     assert table.seats_of([tokens[1]]) == [1]
     assert table.seats_of(["", "guess", table.header.keys[0]]) == []
     assert tokens[0] not in (tmp_path / f"{table.id}.jsonl").read_text()
 
 
-def test_an_agents_seat_cannot_be_held(tmp_path):
-    table, tokens = sit(CORSO, tmp_path)
+def test_an_agents_seat_cannot_be_held(sit):
+    table, tokens = sit(CORSO)
     assert tokens[1] == ""
     assert table.seats_of([""]) == []
 
 
-def test_an_illegal_move_leaves_no_trace(tmp_path):
-    table, _ = sit(CORSO, tmp_path)
+def test_an_illegal_move_leaves_no_trace(sit, tmp_path):
+    table, _ = sit(CORSO)
     before = (tmp_path / f"{table.id}.jsonl").read_text()
     for action in (-1, 9, 10**9):
         with pytest.raises(IllegalAction):
@@ -54,11 +65,11 @@ def test_an_illegal_move_leaves_no_trace(tmp_path):
     assert (tmp_path / f"{table.id}.jsonl").read_text() == before
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(["move", "undo"]), st.integers(0, 8)), max_size=20))
-def test_a_game_comes_back_from_its_journal_as_it_was(tmp_path_factory, steps):
+def test_a_game_comes_back_from_its_journal_as_it_was(sit, tmp_path_factory, steps):
     folder = tmp_path_factory.mktemp("games")
-    table, tokens = sit(CORSO, folder, ("human", "human"))
+    table, tokens = sit(CORSO, ("human", "human"), folder)
     for step, number in steps:
         try:
             if step == "undo":
@@ -76,8 +87,8 @@ def test_a_game_comes_back_from_its_journal_as_it_was(tmp_path_factory, steps):
     again.close()
 
 
-def test_a_line_that_was_cut_short_is_dropped_and_the_rest_stands(tmp_path):
-    table, _ = sit(CRAG, tmp_path)
+def test_a_line_that_was_cut_short_is_dropped_and_the_rest_stands(sit, tmp_path):
+    table, _ = sit(CRAG)
     for _ in range(5):
         table.act(first_moves(table))
     table.close()
@@ -90,8 +101,8 @@ def test_a_line_that_was_cut_short_is_dropped_and_the_rest_stands(tmp_path):
     again.close()
 
 
-def test_the_luck_is_sealed_before_the_game_and_verified_after_it(tmp_path):
-    table, _ = sit(CRAG, tmp_path)
+def test_the_luck_is_sealed_before_the_game_and_verified_after_it(sit, tmp_path):
+    table, _ = sit(CRAG)
     seal = table.facts([0])["commitment"]
     said = json.dumps([table.facts([0]), table.position([0]), table.summary()])
     assert table.header.dice["secret"] not in said
@@ -106,8 +117,8 @@ def test_the_luck_is_sealed_before_the_game_and_verified_after_it(tmp_path):
     table.close()
 
 
-def test_a_seat_is_told_what_it_sees_and_nothing_else(tmp_path):
-    table, _ = sit(FOG, tmp_path, ("human", "human"))
+def test_a_seat_is_told_what_it_sees_and_nothing_else(sit):
+    table, _ = sit(FOG, ("human", "human"))
     for _ in range(12):
         table.act(first_moves(table))
     mine, theirs = table.position([0]), table.position([1])
@@ -121,8 +132,8 @@ def test_a_seat_is_told_what_it_sees_and_nothing_else(tmp_path):
     table.close()
 
 
-def test_undo_goes_back_to_the_own_last_decision(tmp_path):
-    table, _ = sit(CORSO, tmp_path)
+def test_undo_goes_back_to_the_own_last_decision(sit):
+    table, _ = sit(CORSO)
     table.act({0: 4})
     table.act({1: 0})
     table.undo(0)

@@ -21,7 +21,7 @@ export const seats = {
   games: () => Object.keys(read("seats", {})),
 };
 
-export const DEFAULT_KEYS = { up: "KeyW", down: "KeyS", left: "KeyA", right: "KeyD", undo: "KeyE", clear: "KeyQ", half: "KeyZ", deselect: "Space" };
+const DEFAULT_KEYS = { up: "KeyW", down: "KeyS", left: "KeyA", right: "KeyD", undo: "KeyE", clear: "KeyQ", half: "KeyZ", deselect: "Space" };
 export const keys = {
   all: () => ({ ...DEFAULT_KEYS, ...read("keys", {}) }),
   set: (name, code) => write("keys", { ...read("keys", {}), [name]: code }),

@@ -1,6 +1,6 @@
 // Generals: a canvas with fog. Click selects, keys queue moves, the wheel zooms, dragging pans.
 import { h, put } from "../dom.js";
-import { DEFAULT_KEYS, keys } from "../store.js";
+import { keys } from "../store.js";
 
 const FOG = 0, MOUNTAIN = 2, CASTLE = 3, GENERAL = 4, STRUCTURE = 5;
 const WAYS = { up: 0, down: 1, left: 2, right: 3 };
@@ -274,4 +274,3 @@ export class Board {
     this.watching.disconnect();
   }
 }
-export { DEFAULT_KEYS };

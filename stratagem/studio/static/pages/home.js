@@ -25,8 +25,9 @@ function line(game) {
 
 function card(game) {
   const start = async (event) => {
-    event.currentTarget.disabled = true;
-    try { await enter(defaults(game)); } catch (error) { event.target.disabled = false; throw error; }
+    const button = event.currentTarget;
+    button.disabled = true;
+    await enter(defaults(game)).catch(() => { button.disabled = false; });
   };
   return h("article", { class: "card game" }, art(game.name),
     h("div", { class: "words" }, h("h2", {}, game.title), h("p", {}, `${game.summary[0].toUpperCase()}${game.summary.slice(1)}.`),

@@ -1,7 +1,6 @@
 // Options of a game: board, who sits where, how strong.
 import { catalogue } from "../api.js";
 import { cap, h, put, SEATS } from "../dom.js";
-import { seats as kept } from "../store.js";
 import { enter } from "./start.js";
 
 export async function show(main, [name]) {
@@ -38,16 +37,10 @@ export async function show(main, [name]) {
   const go = async (own) => {
     error.textContent = "";
     try {
-      const begun = await enter({ game: custom || board.game, players, pace }, own);
-      if (own) {
-        const others = Object.entries(begun.tokens).filter(([seat]) => !own.includes(Number(seat)));
-        sessionStorage.setItem(`invite.${begun.id}`, JSON.stringify(others.map(([seat, token]) => ({ seat: Number(seat), link: `${location.origin}/#/play/${begun.id}/${token}` }))));
-        dispatchEvent(new HashChangeEvent("hashchange"));
-      }
+      await enter({ game: custom || board.game, players, pace }, own);
     } catch (problem) { error.textContent = problem.message; }
   };
 
   put(main, h("h1", {}, game.title), h("p", { class: "lead" }, `${cap(game.summary)}.`), h("div", { class: "card", style: "max-width:30rem" }, options, error));
   draw();
-  return () => kept;
 }

@@ -9,14 +9,16 @@ export const defaults = (game) => ({
   pace: 2,
 });
 
-// Begins it, keeps the secrets of the seats, and goes there.
+// Begins it, keeps the secrets of the own seats (all of them unless told which), makes links of the others, and goes there.
 export async function enter(wish, own = null) {
   try {
     const game = await post("/api/games", wish);
-    const tokens = Object.entries(game.tokens).filter(([seat]) => own === null || own.includes(Number(seat))).map(([, token]) => token);
-    seats.keep(game.id, tokens);
+    const mine = ([seat]) => own === null || own.includes(Number(seat));
+    const all = Object.entries(game.tokens);
+    seats.keep(game.id, all.filter(mine).map(([, token]) => token));
+    const links = all.filter((one) => !mine(one)).map(([seat, token]) => ({ seat: Number(seat), link: `${location.origin}/#/play/${game.id}/${token}` }));
+    if (links.length) sessionStorage.setItem(`invite.${game.id}`, JSON.stringify(links));
     location.hash = `#/play/${game.id}`;
-    return game;
   } catch (error) {
     toast(error.message);
     throw error;
