@@ -47,6 +47,7 @@ EVALUATORS: Registry[Evaluator] = Registry(
             "games played on from boards that a seat may believe in",
             games=("generals",),
         ),
+        Row("likes", f"{HERE}.likes:Likes", "what the historical player likes", games=("hispania",)),
         Row("rollouts", f"{HERE}.rollouts:Rollouts", "games played on"),
     ],
 )
@@ -60,6 +61,7 @@ CHOICE: Mapping[str, tuple[str, ...]] = {
     "yatzy": ("mindful", "points"),
     "general": ("search", "expectimax"),
     "generals": ("fog",),
+    "hispania": ("rollouts", "likes"),
 }
 """The evaluators of each game, in the order in which they are tried; EVERYWHERE for the others."""
 

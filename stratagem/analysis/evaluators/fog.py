@@ -137,25 +137,22 @@ def compiled(game: Any) -> Compiled:
         return shares
 
     def both(state: Any, key: Array) -> Array:
-        legal = game.legal(state)
-        acts = [
-            player.act((), game.view(state, jnp.int32(s)), legal[s], jax.random.fold_in(key, s))
-            for s in range(2)
-        ]
-        return jnp.stack(acts).astype(jnp.int32)
+        def one(seat: Array, legal: Array, key: Array) -> Array:
+            return player.act((), game.view(state, seat), legal, key)
 
-    def turn(carry: tuple[Any, Array, Array]) -> tuple[Any, Array, Array]:
-        state, key, number = carry
-        choose_key, key = jax.random.split(key)
-        return game.step(state, both(state, choose_key)), key, number + 1
-
-    def goes_on(carry: tuple[Any, Array, Array]) -> Array:
-        return ~game.done(carry[0]) & (carry[2] < HORIZON)
+        return jax.vmap(one)(jnp.arange(2), game.legal(state), jax.random.split(key, 2))
 
     def one_game(board: Any, seat: Array, action: Array, key: Array) -> Array:
-        choose_key, key = jax.random.split(key)
-        actions = jnp.where(jnp.arange(2) == seat, action, both(board, choose_key))
-        last = lax.while_loop(goes_on, turn, (game.step(board, actions), key, jnp.int32(0)))[0]
+        def turn(carry: tuple[Any, Array]) -> tuple[Any, Array]:
+            state, number = carry
+            asked = (number == 0) & (jnp.arange(2) == seat)  # the move to be judged comes first
+            actions = jnp.where(asked, action, both(state, jax.random.fold_in(key, number)))
+            return game.step(state, actions.astype(jnp.int32)), number + 1
+
+        def goes_on(carry: tuple[Any, Array]) -> Array:
+            return ~game.done(carry[0]) & (carry[1] <= HORIZON)
+
+        last = lax.while_loop(goes_on, turn, (board, jnp.int32(0)))[0]
         return jnp.where(game.done(last), game.returns(last), senses.potential(last))[seat]
 
     def played_on(seen: Seen, seat: Array, actions: Array, key: Array) -> Array:

@@ -16,20 +16,21 @@ import numpy as np
 from jax import Array, lax
 
 from stratagem.agents import make_agent
-from stratagem.agents.hispania_naive import Naive
-from stratagem.analysis.judgement import Judgement, Kind, Line, Progress, Question, by_value
+from stratagem.agents.hispania_historical import Historical
+from stratagem.analysis.judgement import Judgement, Kind, Line, Progress, Question, by_value, softmax
 from stratagem.core.game import Hidden, Scored, require
 
 CANDIDATES = 8  # moves that are tried
 SAMPLES = 4  # games for each of them in one go
 HORIZON = 400  # decisions after which a game is judged by its points
-LIKING = 0.3  # the temperature that turns what `naive` likes into shares
+LIKING = 0.3  # the temperature that turns what `historical` likes, in points, into shares
+WORST = 1000.0  # in points: likings beyond this say no more
 POINTS = 10.0  # the lead in points that is worth three quarters of a win
 
 
 @dataclass(frozen=True)
 class Rollouts:
-    """Plays on with the game's own simple player; with random moves where there is none."""
+    """Plays on with the game's simplest player; with random moves where there is none."""
 
     game: Any
     kind: ClassVar[Kind] = "rollouts"
@@ -41,8 +42,7 @@ class Rollouts:
 
     def judge(self, question: Question, goes_on: Progress) -> Judgement:
         legal = question.legal
-        priors = np.asarray(prior(self.game)(question.state))[question.seat, legal].astype(np.float64)
-        priors = priors / priors.sum()
+        priors = prior(question)
         tried = question.to_try(legal, priors, CANDIDATES)
         sums, games = np.zeros((len(tried), self.game.spec.seats)), 0
         rounds = max(1, math.ceil(question.visits / (len(tried) * SAMPLES)))
@@ -74,16 +74,21 @@ class Rollouts:
         return Judgement((*by_value(known), *unknown), value, values, games * len(tried))
 
 
-@lru_cache(maxsize=8)
-def prior(game: Any) -> Callable[[Any], Array]:
-    """From a state to float32[P, A]: what each seat may do, and how likely its simple player is to do it."""
-    if game.spec.name != "hispania":
-        return jax.jit(lambda state: game.legal(state).astype(jnp.float32))
-    naive = Naive(game)
+def prior(question: Question) -> np.ndarray:
+    """float64[L]: how likely the game's own player is to make each legal move; equal where there is none."""
+    legal = question.legal
+    if question.game.spec.name != "hispania":
+        return np.full(len(legal), 1 / len(legal))
+    return softmax(np.asarray(opinions(question.game)(question.state)[0], np.float64)[legal], LIKING)
 
-    def liked(state: Any) -> Array:
-        liking = naive.liking(state).reshape(1, -1) / LIKING
-        return jax.nn.softmax(jnp.where(game.legal(state), liking, -1e9), axis=1)
+
+@lru_cache(maxsize=8)
+def opinions(game: Any) -> Callable[[Any], tuple[Array, Array]]:
+    """From a state of Hispania to (float32[A], float32[P]): what its historical player likes, and who leads."""
+    player = Historical(game)
+
+    def liked(state: Any) -> tuple[Array, Array]:
+        return jnp.clip(player.liking(state).reshape(-1), -WORST, WORST), lead(game, state)
 
     return jax.jit(liked)
 
@@ -106,21 +111,22 @@ def played_on(game: Any) -> Callable[..., Array]:
             lambda seat, one: agent.act(agent.memory(), game.view(state, seat), legal[seat], one)
         )(seats, keys)
 
-    def turn(carry: tuple[Any, Array, Array]) -> tuple[Any, Array, Array]:
-        state, key, number = carry
-        choose_key, step_key, key = jax.random.split(key, 3)
-        return game.step(state, choose(state, choose_key).astype(jnp.int32), step_key), key, number + 1
-
-    def goes_on(carry: tuple[Any, Array, Array]) -> Array:
-        return ~game.done(carry[0]) & (carry[2] < HORIZON)
-
     def one_game(state: Any, seat: Array, action: Array, key: Array) -> Array:
-        hide_key, choose_key, step_key, key = jax.random.split(key, 4)
+        hide_key, key = jax.random.split(key)
         if game.spec.information == "imperfect":
             state = game.disguise(state, seat, hide_key)
-        others = choose(state, choose_key).astype(jnp.int32)
-        state = game.step(state, jnp.where(seats == seat, action, others), step_key)
-        last = lax.while_loop(goes_on, turn, (state, key, jnp.int32(0)))[0]
+
+        def turn(carry: tuple[Any, Array]) -> tuple[Any, Array]:
+            state, number = carry
+            choose_key, step_key = jax.random.split(jax.random.fold_in(key, number))
+            asked = (number == 0) & (seats == seat)  # the move to be judged comes first
+            actions = jnp.where(asked, action, choose(state, choose_key)).astype(jnp.int32)
+            return game.step(state, actions, step_key), number + 1
+
+        def goes_on(carry: tuple[Any, Array]) -> Array:
+            return ~game.done(carry[0]) & (carry[1] < HORIZON)
+
+        last = lax.while_loop(goes_on, turn, (state, jnp.int32(0)))[0]
         return jnp.where(game.done(last), game.returns(last), lead(game, last))
 
     def games(state: Any, seat: Array, actions: Array, key: Array) -> Array:
