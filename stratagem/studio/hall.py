@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from stratagem.core.errors import BadOption, StratagemError
+from stratagem.core.game import Game
 from stratagem.studio import journal
 from stratagem.studio.choices import PERSON, check_agent, read_game
 from stratagem.studio.limits import Limits, TooMuch
 from stratagem.studio.live import Live
 from stratagem.studio.luck import fresh_dice
-from stratagem.studio.rules import rules_of
+from stratagem.studio.rules import KEPT, Rules, rules_of
 from stratagem.studio.table import Table
 from stratagem.studio.thinking import Thinkers
 
@@ -30,6 +31,7 @@ class Hall:
         self.hinting = 0
         self._opening: dict[str, asyncio.Future[Live]] = {}
         self._building = asyncio.Lock()  # one compiler at a time
+        self._ready: set[Game] = set()
 
     async def create(
         self, title: str, players: list[str], pace: float = 2.0, nonce: str = ""
@@ -42,12 +44,21 @@ class Hall:
         for player in players:
             if player != PERSON:
                 await asyncio.to_thread(check_agent, player, game)
-        async with self._building:
-            rules = await asyncio.to_thread(rules_of, game)
+        rules = await self._rules(game)
         self._make_room()
         dice = None if game.spec.chance == "none" else fresh_dice(nonce)
         table, tokens = Table.start(rules, players, secrets.randbelow(2**31), pace, self.folder, dice)
         return self._sit(table), tokens
+
+    async def _rules(self, game: Game) -> Rules:
+        """Compiled rules; those that are ready wait for nobody."""
+        if game not in self._ready:
+            async with self._building:
+                await asyncio.to_thread(rules_of, game)
+            self._ready.add(game)
+            if len(self._ready) > KEPT:
+                self._ready.clear()
+        return await asyncio.to_thread(rules_of, game)
 
     async def find(self, name: str) -> Live:
         """A game by its name, from memory or from its journal."""

@@ -34,6 +34,7 @@ class Live:
         self.paused = False
         self.thinking = False
         self.trouble = ""
+        self._warming: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -41,6 +42,8 @@ class Live:
 
     def enter(self, client: "Client") -> None:
         self.clients.add(client)
+        if self._warming is None and not self.table.over:
+            self._warming = asyncio.ensure_future(self._warm())
         if self._task is None or self._task.done():
             self._task = asyncio.ensure_future(self._drive())
         self._changed.set()
@@ -169,6 +172,14 @@ class Live:
         return found
 
     # Driving.
+
+    async def _warm(self) -> None:
+        """Have the agents made ready while a person thinks about the first move."""
+        table = self.table
+        for seat, player in enumerate(table.header.players):
+            if seat not in table.people and seat not in table.movers:
+                with suppress(StratagemError):  # it is not to move, and says so
+                    await self.thinkers.choose(table, seat, player)
 
     def _go_on(self) -> None:
         if self.clients and (self._task is None or self._task.done()):

@@ -10,6 +10,8 @@ import numpy as np
 from stratagem.core import play
 from stratagem.core.game import Game, Textual
 
+KEPT = 24  # games with other options each have their own programs
+
 
 class Look(NamedTuple):
     """What is true of a position, as arrays of the host."""
@@ -65,6 +67,6 @@ class Rules:
         return int(able[0])
 
 
-@lru_cache(maxsize=24)
+@lru_cache(maxsize=KEPT)
 def rules_of(game: Game) -> Rules:
     return Rules(game)

@@ -30,7 +30,7 @@ def serve(path: str, workers: int) -> None:
     use_compile_cache()
 
     async def forever() -> None:
-        with Service(Settings(workers=workers, watch_s=0)) as service:
+        with Service(Settings(workers=workers, watch_s=0, agent_largest=4)) as service:
             async with Server(service, Path(path)):
                 await asyncio.Event().wait()
 

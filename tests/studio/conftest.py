@@ -8,7 +8,10 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+import jax
 import pytest
+
+from stratagem.core.compile_cache import use_compile_cache
 
 FLAGS = [
     "--no-sandbox",
@@ -61,9 +64,13 @@ def running(folder, *options):
 
 
 @pytest.fixture(scope="module")
-def studio(tmp_path_factory):
+def studio(cache, tmp_path_factory):
+    """One for all tests of a file. What it compiles is used by the checks of the tests, too."""
+    before = jax.config.jax_compilation_cache_dir
+    use_compile_cache()
     with running(tmp_path_factory.mktemp("runs")) as found:
         yield found
+    jax.config.update("jax_compilation_cache_dir", before)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +91,7 @@ def page(browser, studio):
     """A page of a fresh visitor; errors in its scripts fail the test."""
     context = browser.new_context(base_url=studio.address, viewport={"width": 1240, "height": 900})
     page = context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(90_000)
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page

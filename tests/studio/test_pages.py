@@ -12,6 +12,7 @@ from stratagem.core.files import append_json, write_json
 from stratagem.protocols import replay as replays
 
 pytestmark = pytest.mark.usefixtures("cache")
+expect.set_options(timeout=90_000)
 ENDED = re.compile("win|wins|draw")
 ONE_CARD_DUE_NOW = """const cards = JSON.parse(localStorage['stratagem.cards']);
   localStorage['stratagem.cards'] = JSON.stringify([{ ...cards[0], due: 0 }])"""
@@ -120,7 +121,7 @@ def test_mistakes_come_back_until_they_are_known(page, studio):
         page.locator(".cellbox.can").last.click()
         page.wait_for_timeout(60)
     page.get_by_role("link", name="Review it").click()
-    expect(page.locator("#progress")).to_contain_text("proved", timeout=60_000)
+    expect(page.locator("#progress")).to_contain_text("proved")
     page.keyboard.press("n")
     expect(page.locator("#status")).to_contain_text("it cost")
     page.locator("[data-do=keep]").click()
@@ -194,7 +195,7 @@ def test_dice_are_kept_rolled_and_scored_to_the_end(page, studio, name):
     expect(page.locator(".dice button.on")).to_have_count(1)
     page.keyboard.press("r")
     expect(page.locator("#moves li")).to_have_text([f"keep {before[0]}"])
-    assert page.locator("#dice code").last.inner_text() != ""  # the seal of the luck to come
+    assert len(page.locator("#dice code").last.text_content()) == 64  # the seal of the luck to come
     while my_turn_or_over(page):
         page.locator("[data-category]").last.click()
         page.wait_for_timeout(60)
@@ -254,7 +255,7 @@ INK, BLUE = "31,37,48", "15,111,174"
 def test_generals_moves_are_queued_drawn_undone_and_played_under_fog(page, studio):
     begin(page, "generals", GENERALS, ("human", "expander"))
     canvas = page.locator("canvas.field")
-    expect(page.locator("#status")).to_contain_text(re.compile("Turn [1-9]"))
+    expect(page.locator("#status")).to_contain_text(re.compile("Turn ([6-9]|1.)"))
     page.locator("[data-do=pause]").click()
     expect(page.locator("#status")).to_contain_text("Paused")
     without = canvas.evaluate(PIXELS)
@@ -287,7 +288,7 @@ def test_generals_moves_are_queued_drawn_undone_and_played_under_fog(page, studi
     for key in ("KeyD", "KeyS", "KeyA", "KeyW") * 4:
         page.keyboard.press(key)
     page.locator("[data-do=pause]").click()
-    expect(page.locator("#status")).to_contain_text(ENDED, timeout=60_000)
+    expect(page.locator("#status")).to_contain_text(ENDED)
     replay = replay_of(page, studio)
     assert any(row[0] >= 0 and "pass" not in replay.rules().write_action(row[0]) for row in replay.actions)
     page.get_by_role("link", name="Watch it").click()

@@ -44,7 +44,7 @@ class Seat:
 
     def hear(self, kind, fits=lambda message: True):
         while True:
-            message = json.loads(self.socket.recv(timeout=30))
+            message = json.loads(self.socket.recv(timeout=120))
             if message["type"] == kind and fits(message):
                 return message
 
