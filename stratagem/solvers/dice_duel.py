@@ -18,12 +18,12 @@ import numpy as np
 from numba import njit
 
 from stratagem.games.dice.family import Family
-from stratagem.solvers.dice_lanes import LANES, add, divide, fill, follow, larger, load, store
+from stratagem.solvers.dice_lanes import LANES, add, fill, follow, larger, load, store
 from stratagem.solvers.dice_layers import Layout, layout
 from stratagem.solvers.dice_numba import (
     CHUNK,
     after_scoring,
-    mean_over_one_more_die,
+    divide,
     mean_over_rolls,
     reciprocal,
     turn,
@@ -85,6 +85,17 @@ def _compare(out, starts, movers, opponents, most, chances, versus):
 
 def mindful_beliefs(family: Family) -> MindfulBeliefs:
     return MindfulBeliefs(layout(family), distributions(maximus(family)))
+
+
+@njit(nogil=True, cache=True)
+def mean_over_one_more_die(rows, more):
+    """Fill the rows of partial keeps from the rows of full rolls."""
+    share, rest = reciprocal(more.shape[1])
+    for keep in range(len(more) - 1, -1, -1):
+        total = load(rows, more[keep, 0] * LANES)
+        for face in range(1, more.shape[1]):
+            total = add(total, load(rows, more[keep, face] * LANES))
+        store(rows, keep * LANES, divide(total, share, rest))
 
 
 @njit(nogil=True, cache=True)
@@ -172,7 +183,7 @@ def _duel_pairs(
                     for roll in range(outcomes):
                         chosen = load(values, keep[stage, mover, roll] * LANES)
                         store(values, (partial + roll) * LANES, chosen)
-            store(answer, 0, mean_over_rolls(values, partial, ways))
+            store(answer, 0, mean_over_rolls(values, partial, ways, 1.0))
             for i in range(min(LANES, width - lead)):
                 out[out_starts[pair] + lead + i] = answer[i]
 

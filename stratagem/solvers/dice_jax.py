@@ -29,6 +29,7 @@ from stratagem.games.dice.keeps import keeps, scores
 from stratagem.solvers.dice_layers import LayerReport, Layout, layout
 
 CHUNK = 1 << 20  # positions at a time, at most
+COARSE = 0xFFFFF000  # of the 23 binary digits of a float32 fraction, the first 11
 
 
 @dataclass(frozen=True)
@@ -132,23 +133,44 @@ def finish(rolled: Array, *, shape: Shape) -> Array:
     for _ in range(family.rolls - 1):
         later = reroll(later, family)
     if family.has_first_roll_bonus:
-        later = jnp.maximum(later, first)
+        later = jnp.maximum(later, first * np.float32(float(falls(family)) ** (family.rolls - 1)))
     k = keeps(family.dice, family.faces)
-    weighted = later * k.ways.astype(np.float32)[:, None]
-    while len(weighted) > 1:  # summed in pairs: a long float32 sum loses digits
-        half = len(weighted) // 2
-        weighted = jnp.concatenate([weighted[:half] + weighted[half : 2 * half], weighted[2 * half :]])
-    return divide(weighted[0], family.faces**family.dice)
+    weighted = apart(later * k.ways.astype(np.float32)[:, None])
+    while len(weighted) > 1:  # summed in pairs, as the other engines do: a long float32 sum loses digits
+        paired = len(weighted) // 2 * 2
+        weighted = jnp.concatenate([weighted[0:paired:2] + weighted[1:paired:2], weighted[paired:]])
+    return divide(weighted[0], falls(family) ** family.rolls)
+
+
+def falls(family: Family) -> int:
+    """Ways in which all dice can fall."""
+    return family.faces**family.dice
+
+
+def apart(product: Array) -> Array:
+    """The same number, which a compiler cannot fuse with the addition that follows: that would round otherwise."""
+    return jnp.maximum(product, np.float32(-3e38))
 
 
 def divide(values: Array, n: int) -> Array:
-    """values / n without the bias of a product with float32(1 / n), which grows with the layers."""
-    share = np.float32(1 / n)
-    return values * share + values * np.float32(1 / n - float(share))
+    """values / n, the same with fused multiplication or without; see `dice_numba`."""
+    share = (np.float32(1 / n).view(np.uint32) & np.uint32(COARSE)).view(np.float32)
+    rest = np.float32(1 / n - float(share))
+    high = coarse(values)
+    return high * share + (apart(high * rest) + apart((values - high) * (share + rest)))
+
+
+def coarse(values: Array) -> Array:
+    """Cut to the first 12 digits of the fraction, so that a product of two such numbers is exact."""
+    bits = lax.bitcast_convert_type(values, jnp.uint32) & np.uint32(COARSE)
+    return lax.bitcast_convert_type(bits, jnp.float32)
 
 
 def reroll(rolled: Array, family: Family) -> Array:
-    """[rolls, N]: the value of each roll before one more decision, from its value after it."""
+    """[rolls, N]: the value of each roll before one more decision, from its value after it, times `falls`.
+
+    The value of fewer dice is kept as a sum over all falls of the others: nothing is divided before the end.
+    """
     k = keeps(family.dice, family.faces)
     sizes = k.counts.sum(axis=1)
     first = [int(np.searchsorted(sizes, size)) for size in range(family.dice + 2)]
@@ -158,11 +180,11 @@ def reroll(rolled: Array, family: Family) -> Array:
         total = kept[size + 1][more[:, 0]]
         for face in range(1, family.faces):
             total = total + kept[size + 1][more[:, face]]
-        kept[size] = divide(total, family.faces)
+        kept[size] = total
     best = kept[0]
     for size in range(1, family.dice + 1):
         fewer = dropped(k.drop[first[size] : first[size + 1]]) - first[size - 1]
-        raised = kept[size]
+        raised = kept[size] * np.float32(family.faces**size)
         for column in fewer.T:
             raised = jnp.maximum(raised, best[column])
         best = raised

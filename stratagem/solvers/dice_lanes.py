@@ -14,6 +14,7 @@ from numba.core import cgutils, types
 from numba.extending import models, register_model
 
 LANES = 32
+COARSE = 0xFFFFF000  # of the 23 binary digits of a float32 fraction, the first 11
 intrinsic: Any = extending.intrinsic  # its own annotation hides what the decorated function returns
 
 
@@ -79,6 +80,14 @@ def add(typing, left, right):
 
 
 @intrinsic
+def minus(typing, left, right):
+    def build(context, builder, signature, values):
+        return builder.fsub(*values)
+
+    return lanes(lanes, lanes), build
+
+
+@intrinsic
 def scale(typing, vector, number):
     """Every lane times one number."""
 
@@ -89,18 +98,15 @@ def scale(typing, vector, number):
 
 
 @intrinsic
-def divide(typing, vector, share, remainder):
-    """Every lane divided by n: `share` is float32(1 / n), `remainder` what that leaves out.
-
-    A product with float32(1 / n) alone errs the same way each time, and the error grows with the layers.
-    """
+def coarse(typing, vector):
+    """Every lane cut to the first 12 digits of its fraction, so that a product of two such numbers is exact."""
 
     def build(context, builder, signature, values):
-        vector, share, remainder = values[0], _spread(builder, values[1]), _spread(builder, values[2])
-        rounded = builder.fmul(vector, share, flags=["contract"])
-        return builder.fadd(rounded, builder.fmul(vector, remainder), flags=["contract"])
+        whole = ir.VectorType(ir.IntType(32), LANES)
+        mask = ir.Constant(whole, [COARSE] * LANES)
+        return builder.bitcast(builder.and_(builder.bitcast(values[0], whole), mask), _VECTOR)
 
-    return lanes(lanes, types.float32, types.float32), build
+    return lanes(lanes), build
 
 
 @intrinsic

@@ -3,6 +3,10 @@
 For every roll the best category is a maximum over the open ones; then, for each re-roll, the value of
 keeping k dice is the mean over one more die, and the best keep of a roll is the maximum over dropping one die.
 Everything runs on `LANES` score differences at once, in float32.
+
+Means are kept as sums over all falls of the dice, and divided once, at the end of a turn. What comes before is sums
+and products that are rounded the same way by every compiler, so the engines agree to the last digits: a rounding that
+differs does not average out where equities are all alike, but grows with the layers.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from numba import njit
 
 from stratagem.games.dice.family import Family
 from stratagem.games.dice.keeps import keeps, scores
-from stratagem.solvers.dice_lanes import LANES, add, divide, larger, load, scale, store
+from stratagem.solvers.dice_lanes import LANES, add, coarse, larger, load, minus, scale, store
 from stratagem.solvers.dice_layers import Layout
 
 CHUNK = 1 << 17  # positions a thread solves at a time
@@ -32,6 +36,7 @@ class Turn:
     more: np.ndarray  # int64[partial, faces]: keep with one more die
     fewer: np.ndarray  # int64[...]: keeps with one die fewer, all lists joined
     fewer_from: np.ndarray  # int64[K + 1]: where each keep's list starts
+    falls: np.ndarray  # float32[K]: ways in which as many dice as a keep holds can fall
     ways: np.ndarray  # float32[rolls]: orderings of each roll
     points: np.ndarray  # int64[2, categories, rolls]: later rolls, first roll
     rolls: int
@@ -46,6 +51,7 @@ def turn(family: Family) -> Turn:
         more=k.add.astype(np.int64),
         fewer=np.concatenate(fewer).astype(np.int64),
         fewer_from=np.concatenate([[0], np.cumsum([len(row) for row in fewer])]).astype(np.int64),
+        falls=(float(family.faces) ** k.counts.sum(axis=1)).astype(np.float32),
         ways=k.ways.astype(np.float32),
         points=np.stack([scores(family), scores(family, first=True)]).astype(np.int64),
         rolls=family.rolls,
@@ -55,35 +61,43 @@ def turn(family: Family) -> Turn:
 
 @njit(nogil=True, cache=True)
 def reciprocal(n):
-    """1 / n as the sum of two float32 numbers."""
+    """1 / n as the sum of two float32 numbers, the first of 12 digits: its products with such numbers are exact."""
     share = np.float32(1.0 / n)
+    share = np.float32(share - np.float32(share % np.float32(2.0 ** (np.floor(np.log2(share)) - 11))))
     return share, np.float32(1.0 / n - np.float64(share))
 
 
 @njit(nogil=True, cache=True)
-def mean_over_one_more_die(rows, more):
-    """Fill the rows of partial keeps from the rows of full rolls."""
-    share, remainder = reciprocal(more.shape[1])
+def divide(vector, share, rest):
+    """Every lane divided by n, of which these are the `reciprocal`; the same with fused multiplication or without."""
+    high = coarse(vector)
+    low = add(scale(high, rest), scale(minus(vector, high), share + rest))
+    return add(scale(high, share), low)
+
+
+@njit(nogil=True, cache=True)
+def sum_over_one_more_die(rows, more):
+    """Fill the rows of partial keeps, from the rows of full rolls, with sums over all falls of the other dice."""
     for keep in range(len(more) - 1, -1, -1):
         total = load(rows, more[keep, 0] * LANES)
         for face in range(1, more.shape[1]):
             total = add(total, load(rows, more[keep, face] * LANES))
-        store(rows, keep * LANES, divide(total, share, remainder))
+        store(rows, keep * LANES, total)
 
 
 @njit(nogil=True, cache=True)
-def best_keep(rows, fewer, fewer_from):
-    """Raise every row to the best of the keeps it contains."""
+def best_keep(rows, fewer, fewer_from, falls):
+    """Raise every row to the best of the keeps it contains, all as sums over the falls of all dice."""
     for keep in range(1, len(fewer_from) - 1):
-        best = load(rows, keep * LANES)
+        best = scale(load(rows, keep * LANES), falls[keep])
         for at in range(fewer_from[keep], fewer_from[keep + 1]):
             best = larger(best, load(rows, fewer[at] * LANES))
         store(rows, keep * LANES, best)
 
 
 @njit(nogil=True, cache=True)
-def mean_over_rolls(rows, partial, ways):
-    """The mean over the first roll. Summed in pairs, in the rows of the rolls: a long float32 sum loses digits."""
+def mean_over_rolls(rows, partial, ways, summed):
+    """The mean over the first roll, of sums over `summed` falls; added in pairs: a long float32 sum loses digits."""
     everything = 0.0
     for roll in range(len(ways)):
         everything += ways[roll]
@@ -97,8 +111,8 @@ def mean_over_rolls(rows, partial, ways):
         if left % 2:
             store(rows, (partial + left // 2) * LANES, load(rows, (partial + left - 1) * LANES))
         left = (left + 1) // 2
-    share, remainder = reciprocal(everything)
-    return divide(load(rows, partial * LANES), share, remainder)
+    share, rest = reciprocal(everything * summed)
+    return divide(load(rows, partial * LANES), share, rest)
 
 
 @njit(nogil=True, cache=True)
@@ -117,7 +131,7 @@ def after_scoring(row, table, start, low, width, from_lead, count):
 @njit(nogil=True, cache=True)
 def solve_pairs(
     first, last, below, out, below_starts, below_columns, out_starts, movers, opponents, rank, most, best,
-    more, fewer, fewer_from, ways, points, rolls, first_roll_bonus,
+    more, fewer, fewer_from, falls, ways, points, rolls, first_roll_bonus,
 ):  # fmt: skip
     """Solve pairs first..last of a layer: `below` is the solved layer, `out` the one being filled."""
     total = most[-1]
@@ -127,6 +141,7 @@ def solve_pairs(
     rows = np.empty((len(fewer_from) - 1) * LANES, np.float32)
     answer = np.empty(LANES, np.float32)
     open_ = np.empty(len(best), np.int64)
+    summed = float(falls[-1]) ** (rolls - 1)
     gains, gains_to = np.empty(len(best) * outcomes, np.int64), np.empty(outcomes, np.int64)
     for pair in range(first, last):
         mover, opponent = movers[pair // len(opponents)], opponents[pair % len(opponents)]
@@ -168,15 +183,16 @@ def solve_pairs(
                 start = gains_to[roll]
                 store(rows, (partial + roll) * LANES, value)
             for _ in range(rolls - 1):
-                mean_over_one_more_die(rows, more)
-                best_keep(rows, fewer, fewer_from)
+                sum_over_one_more_die(rows, more)
+                best_keep(rows, fewer, fewer_from, falls)
             if first_roll_bonus:
                 for roll in range(outcomes):
                     value = load(rows, (partial + roll) * LANES)
                     for i in range(n):
-                        value = larger(value, load(ahead, i * stride + lead + points[1, open_[i], roll]))
+                        now = load(ahead, i * stride + lead + points[1, open_[i], roll])
+                        value = larger(value, scale(now, np.float32(summed)))
                     store(rows, (partial + roll) * LANES, value)
-            store(answer, 0, mean_over_rolls(rows, partial, ways))
+            store(answer, 0, mean_over_rolls(rows, partial, ways, summed))
             for i in range(min(LANES, width - lead)):
                 out[out_starts[pair] + lead + i] = answer[i]
 
@@ -191,7 +207,8 @@ def solve_layer(
     arguments = (
         below, out, board.starts(layer - 1), len(board.sets[mover - 1]), starts,
         board.sets[mover], board.sets[opponent], board.rank, board.most, board.best,
-        rules.more, rules.fewer, rules.fewer_from, rules.ways, rules.points, rules.rolls, rules.first_roll_bonus,
+        rules.more, rules.fewer, rules.fewer_from, rules.falls, rules.ways, rules.points, rules.rolls,
+        rules.first_roll_bonus,
     )  # fmt: skip
     cuts = np.searchsorted(starts, np.arange(0, starts[-1] + CHUNK, CHUNK))
     cuts = np.unique(cuts.clip(0, len(starts) - 1))

@@ -6,7 +6,7 @@ that it can come from, works the keeps out in registers, and writes the value of
 
     score   ahead[categories, rows, reach]  ->  rolled[rolls, rows, width]
     reroll  rolled                          ->  rolled, one decision earlier
-    last    rolled                          ->  equity[rows, width]
+    last    rolled                          ->  equity[rows, width], as a sum over all falls of the dice
 
 Only the keeps of fewer than all dice live in registers (210 values with five dice, under the 255 of a thread); the
 rolls are read twice through two arguments, or the compiler would merge the reads and keep all of them alive.
@@ -27,7 +27,7 @@ from jax.experimental.pallas import triton
 
 from stratagem.games.dice.family import Family
 from stratagem.games.dice.keeps import keeps, scores
-from stratagem.solvers.dice_jax import divide
+from stratagem.solvers.dice_jax import apart, divide, falls
 
 BLOCK = 32  # score differences a program: one warp
 
@@ -38,7 +38,7 @@ def padded(columns: int) -> int:
 
 
 def keep_values(load: Callable[[int], Array], family: Family) -> list[Array]:
-    """The best value among all keeps of fewer than all dice that each of them contains."""
+    """The best value among all keeps of fewer than all dice that each of them contains, times the falls of all."""
     k = keeps(family.dice, family.faces)
     sums: list[Any] = [None] * k.partial
     kept: list[Any] = [None] * k.partial
@@ -46,10 +46,11 @@ def keep_values(load: Callable[[int], Array], family: Family) -> list[Array]:
         if i >= k.partial:
             value = load(i - k.partial)
         else:
-            value = kept[i] = divide(sums[i], family.faces)
+            value = sums[i]
+            kept[i] = value * np.float32(family.faces ** int(k.counts[i].sum()))
         for fewer in k.drop[i][k.drop[i] >= 0]:
             sums[fewer] = value if sums[fewer] is None else sums[fewer] + value
-    kept[0] = divide(sums[0], family.faces)
+    kept[0] = sums[0]
     for i in range(1, k.partial):
         for fewer in k.drop[i][k.drop[i] >= 0]:
             kept[i] = jnp.maximum(kept[i], kept[fewer])
@@ -60,7 +61,7 @@ def earlier_rolls(kept: Sequence[Array], load: Callable[[int], Array], family: F
     """The value of each roll before the decision: all dice kept, or the best of fewer."""
     k = keeps(family.dice, family.faces)
     for roll in range(len(k.rolls)):
-        value = load(roll)
+        value = load(roll) * np.float32(falls(family))
         drop = k.drop[k.partial + roll]
         for fewer in drop[drop >= 0]:
             value = jnp.maximum(value, kept[fewer])
@@ -103,14 +104,14 @@ def _last_kernel(rolled, again, out, *, family: Family):
         tuple[int, Array]
     ] = []  # (how many rolls, their sum), in pairs: a long float32 sum loses digits
     for roll, value in enumerate(earlier_rolls(kept, lambda roll: again[roll, row, here], family)):
-        sums.append((1, value * np.float32(ways[roll])))
+        sums.append((1, apart(value * np.float32(ways[roll]))))
         while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
             (count, right), (_, left) = sums.pop(), sums.pop()
             sums.append((2 * count, left + right))
     while len(sums) > 1:
         (count, right), (more, left) = sums.pop(), sums.pop()
         sums.append((count + more, left + right))
-    out[row, here] = divide(sums[0][1], family.faces**family.dice)
+    out[row, here] = sums[0][1]
 
 
 @partial(jax.jit, static_argnames=("family", "interpret"))
@@ -132,4 +133,5 @@ def fused_turn(ahead: Array, *, family: Family, interpret: bool = False) -> Arra
     for _ in range(family.rolls - 2):
         rolled = call(partial(_reroll_kernel, family=family), out_shape=every_roll)(rolled, rolled)
     equity = jax.ShapeDtypeStruct((rows, width), jnp.float32)
-    return call(partial(_last_kernel, family=family), out_shape=equity)(rolled, rolled)
+    total = call(partial(_last_kernel, family=family), out_shape=equity)(rolled, rolled)
+    return divide(total, falls(family) ** family.rolls)
