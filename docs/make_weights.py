@@ -9,6 +9,8 @@ command may not run as long, a plan is carried out in parts:
 
     python docs/make_weights.py general --minutes 9 --total 18 --out OUT
     python docs/make_weights.py general --minutes 9 --resume --out OUT
+
+and `--start FILE` begins another run with the weights of an earlier one.
 """
 
 import argparse
@@ -29,7 +31,7 @@ from stratagem.learners.alphazero import AlphaZero
 from stratagem.learners.presets import preset
 from stratagem.learners.run import Run, run
 from stratagem.networks import parameters
-from stratagem.networks.weights import save_weights
+from stratagem.networks.weights import load_weights, save_weights, weight_facts
 
 FAMILIES = {
     "corso-5x5": [Corso()],
@@ -48,6 +50,7 @@ def main() -> None:
     asked.add_argument("--minutes", type=float, default=9.0, help="of this command")
     asked.add_argument("--total", type=float, help="of the whole plan; --minutes unless given")
     asked.add_argument("--resume", action="store_true", help="go on with the plan in the folder of runs")
+    asked.add_argument("--start", type=Path, help="weights of this network to begin with")
     asked.add_argument("--out", type=Path, required=True)
     asked.add_argument("--runs", type=Path, default=Path("runs"))
     asked.add_argument("--preset", default="gpu")
@@ -74,7 +77,8 @@ def main() -> None:
         config = replace(config, iterations=json.loads((folder / "config.json").read_text())["iterations"])
     else:
         config = replace(config, iterations=planned(games, config, began, words.total or words.minutes))
-    learner = AlphaZero(games, config)
+    taught = load_weights(words.start, games[0]) if words.start else None
+    learner = AlphaZero(games, config, taught)
     written = words.out / f"{words.which}.safetensors"
 
     def keep(network, iteration):
@@ -82,6 +86,7 @@ def main() -> None:
             "iterations": iteration,
             "parameters": parameters(network),
             "config": asdict(config),
+            "began_with": weight_facts(words.start)["summary"]["iterations"] if words.start else 0,
             "device": str(jax.devices()[0].device_kind),
         }
         save_weights(written, network, config.network, games, summary)

@@ -58,11 +58,13 @@ class AlphaZero(Forgetful):
     weights: str = ""
     """A weight file; the shipped one for this game unless given."""
     search: Literal["gumbel", "puct"] = "puct"
-    """How it searches; PUCT plays the most visited move."""
+    """How it searches."""
     considered: int = 16
     """Gumbel: moves that the root looks at."""
     exploration: float = 1.25
     """PUCT: c_puct."""
+    contenders: float = 0.1
+    """PUCT: plays the best value among moves with this share of the most visits; 1 plays the most visited."""
     temperature: float = 0.0
     """0 plays the best move found, 1 as in self-play."""
     sides: bool = False
@@ -76,12 +78,14 @@ class AlphaZero(Forgetful):
         check_searchable(self.game)
         if self.simulations < 1:
             raise BadOption(f"agent az: simulations is 1 or more, not {self.simulations}; try agent net")
+        if not 0 < self.contenders <= 1:
+            raise BadOption(f"agent az: contenders is a share above 0 and up to 1, not {self.contenders}")
         opinion_of(self.game, self.weights, self.sides)
 
     @property
     def rule(self) -> Rule:
         if self.search == "puct":
-            return Puct(self.simulations, self.exploration, noise=0.0)
+            return Puct(self.simulations, self.exploration, noise=0.0, contenders=self.contenders)
         return Gumbel(self.simulations, self.considered, scale=1.0 if self.temperature else 0.0)
 
     def act(self, memory: Any, view: View, legal: Array, key: Array) -> Array:

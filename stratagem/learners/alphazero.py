@@ -133,15 +133,19 @@ class State(NamedTuple):
 
 
 class AlphaZero:
-    """The learner, for one game or for several that share a network."""
+    """The learner, for one game or for several that share a network.
 
-    def __init__(self, games: Sequence[Game], config: AlphaZeroConfig):
+    With `taught`, a network of the configured kind, learning goes on from there and not from chance.
+    """
+
+    def __init__(self, games: Sequence[Game], config: AlphaZeroConfig, taught: Any = None):
         for game in games:
             check_searchable(game)
             if config.symmetries and not isinstance(game, Symmetric):
                 raise Unsupported(f"{game.spec.name} has no symmetries to learn from; try --symmetries off")
         self.games = tuple(games)
         self.config = config
+        self.taught = taught
         self._saved: dict[Path, int] = {}
         self._play = tuple(jax.jit(functools.partial(play_iteration, game, config)) for game in games)
         self._learn = jax.jit(functools.partial(learn_iteration, self.games, config))
@@ -155,6 +159,9 @@ class AlphaZero:
     def start(self, key: Array) -> State:
         """The state before the first iteration; same key, same run."""
         learned = jax.jit(functools.partial(start_learning, self.games, self.config))(key)
+        if self.taught is not None:
+            best = None if learned.best is None else self.taught
+            learned = learned._replace(network=self.taught, average=self.taught, best=best)
         return State(learned, self._empty_rings())
 
     def iterate(self, state: State) -> tuple[State, Mapping[str, float]]:

@@ -58,6 +58,8 @@ class Puct:
     """Share of Dirichlet noise in the root's prior; zero for play that counts."""
     alpha: float = 0.5
     """Concentration of the noise; the papers take about ten divided by the number of legal moves."""
+    contenders: float = 1.0
+    """At temperature zero: the best value among actions with this share of the most visits; 1 plays the most visited."""
 
     def prepare(self, logits: Array, key: Array) -> tuple[Array, Any]:
         if self.noise == 0:
@@ -83,7 +85,10 @@ class Puct:
         heat = jnp.maximum(temperature, 1e-3)
         logits = jnp.log(jnp.maximum(counts, 1e-30)) / heat
         sampled = jax.random.categorical(key, jnp.where(node.visits > 0, logits, -jnp.inf))
-        best = jnp.argmax(counts)
+        if self.contenders < 1:
+            best = jnp.argmax(jnp.where(counts >= self.contenders * counts.max(), node.values, -jnp.inf))
+        else:
+            best = jnp.argmax(counts)
         return jnp.where(temperature > 0, sampled, best).astype(jnp.int32), policy
 
 

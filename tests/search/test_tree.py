@@ -274,3 +274,18 @@ def test_a_game_with_hidden_things_is_refused():
     game = FogDuel()
     with pytest.raises(Unsupported, match="perfect information"):
         search(game, blank(game), Puct(), game.init(None), jax.random.key(0))
+
+
+def test_the_best_of_the_contenders_may_have_fewer_visits():
+    node = Node(
+        logits=jnp.zeros(4),
+        visits=jnp.array([44, 20, 4, 0]),
+        values=jnp.array([0.39, 0.83, 0.9, 0.0]),
+        value=jnp.float32(0.5),
+        raw=jnp.float32(0.5),
+    )
+    chosen = [
+        Puct(contenders=share).decide(node, (), jax.random.key(0), jnp.float32(0))[0]
+        for share in (1.0, 0.1, 0.05)
+    ]
+    assert chosen == [0, 1, 2]
