@@ -10,7 +10,8 @@ command may not run as long, a plan is carried out in parts:
     python docs/make_weights.py general --minutes 9 --total 18 --out OUT
     python docs/make_weights.py general --minutes 9 --resume --out OUT
 
-and `--start FILE` begins another run with the weights of an earlier one.
+and `--start FILE` begins another run with the weights of an earlier one; if the network is to have more blocks than
+it had, the new ones come last and add nothing at first.
 """
 
 import argparse
@@ -21,7 +22,9 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 
 from stratagem.arena.climb import climb
 from stratagem.core.compile_cache import use_compile_cache
@@ -30,7 +33,7 @@ from stratagem.games.general import General
 from stratagem.learners.alphazero import AlphaZero
 from stratagem.learners.presets import preset
 from stratagem.learners.run import Run, run
-from stratagem.networks import parameters
+from stratagem.networks import make_network, parameters
 from stratagem.networks.weights import load_weights, save_weights, weight_facts
 
 FAMILIES = {
@@ -77,7 +80,7 @@ def main() -> None:
         config = replace(config, iterations=json.loads((folder / "config.json").read_text())["iterations"])
     else:
         config = replace(config, iterations=planned(games, config, began, words.total or words.minutes))
-    taught = load_weights(words.start, games[0]) if words.start else None
+    taught = started(words.start, config.network, games[0]) if words.start else None
     learner = AlphaZero(games, config, taught)
     written = words.out / f"{words.which}.safetensors"
 
@@ -106,6 +109,15 @@ def main() -> None:
     state, done = run(learner, settings, asdict(config), evaluate=evaluate)
     keep(learner.network(state), learner.iteration(state))
     tell(which=words.which, done=done, iterations=learner.iteration(state), seconds=time.monotonic() - began)
+
+
+def started(path, choice, game):
+    """The network of a file, with as many blocks as the chosen one has."""
+    taught = load_weights(path, game)
+    fresh = make_network(choice, game, jax.random.key(0))
+    more = fresh.blocks[len(taught.blocks) :]
+    silent = [eqx.tree_at(lambda block: block.second.weight, block, replace_fn=jnp.zeros_like) for block in more]
+    return eqx.tree_at(lambda network: network.blocks, taught, taught.blocks + silent)
 
 
 def planned(games, config, began, minutes) -> int:
