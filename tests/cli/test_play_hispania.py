@@ -33,23 +33,15 @@ def table(monkeypatch, tmp_path):
     return typed
 
 
-def test_a_few_turns_are_typed_hinted_taken_back_saved_and_left(table, tmp_path):
-    last, shown, session = table(
-        "hint", "atlantis", "tarraco", "africa:0123", "valentia", "undo", "tarraco", "save", "quit"
-    )
-    assert last == "left"
-    assert "africa:" in shown.split("choices:")[2], "the hint"
+def test_a_game_is_typed_hinted_taken_back_saved_and_given_up_while_the_built_in_player_fills_the_other_seat(
+    table, tmp_path
+):
+    last, shown, session = table("hint", "atlantis", "africa:0123", "undo", "none", "save", "resign")
+    assert last == "you gave up"
+    assert session.returns == [1, -1]
+    assert "africa:" in shown, "the hint"
     assert "atlantis" in shown
-    words = [session.game.write_action(max(turn)) for turn in session.actions]
-    assert words[:2] == ["africa:0123", "tarraco"]
-    replay = next(tmp_path.glob("*.json"))
-    verify(load(replay))
     assert "Saguntum" in shown
-
-
-def test_the_built_in_player_fills_the_other_seat_and_one_may_give_up(table):
-    last, shown, session = table("none", "none", "none", "resign")
-    assert last in ("you gave up", "left", "you lose")
     assert "historical (Iberians):" in shown
-    assert session.over
-    assert session.returns[0] == 1
+    assert session.actions[0] == [-1, session.game.none], "what was taken back did not happen"
+    verify(load(next(tmp_path.glob("*.json"))))

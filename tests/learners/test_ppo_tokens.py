@@ -15,7 +15,9 @@ from stratagem.games.hispania.rules import Hispania
 from stratagem.learners.ppo import PPO, PPOConfig
 from stratagem.learners.ppo_presets import FAMILIES
 from stratagem.learners.ppo_token_presets import TOKEN_PRESETS
+from stratagem.networks import make_network
 from stratagem.networks.weights import save_policy
+from tests.hispania_maps import still
 
 GAME = Hispania("iberia-small")
 TINY = "hierarchical:width=8,piece_width=8,heads=2,feed=1,depth=1,memory=2,bins=4"
@@ -50,11 +52,10 @@ def test_a_run_learns_checkpoints_and_goes_on_bit_for_bit(tmp_path):
 
 
 def test_weights_of_one_map_are_where_another_begins(tmp_path):
-    senses = HispaniaSenses(GAME)
-    first = jax.jit(PPO(GAME, senses, CONFIG)._start)(jax.random.key(3)).network
+    senses, larger = still("iberia-small"), still("iberia-medium")
+    first = jax.jit(lambda key: make_network(TINY, senses, key))(jax.random.key(3))
     path = tmp_path / "small.safetensors"
     save_policy(path, first, TINY, senses, {})
-    larger = HispaniaSenses(Hispania("iberia-medium"))
     begun = first_weights(path, larger, CONFIG)
     assert all((a == b).all() for a, b in zip(leaves(first), leaves(begun), strict=True))
     with pytest.raises(BadOption, match="--set network="):

@@ -1,6 +1,7 @@
 """Networks for campaigns: one set of parameters for all maps, and what they hear and do not hear."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -9,46 +10,39 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from stratagem.agents.hispania_senses import HispaniaSenses
 from stratagem.core.errors import BadOption
-from stratagem.core.play import pick
-from stratagem.games.hispania.rules import Hispania
 from stratagem.games.hispania.state import CHOOSE, DEFEND, GO, GROW, PICK
 from stratagem.networks import cast, make_network
+from tests.hispania_maps import still
 
-GAME = Hispania("iberia-small")
-SENSES, FULL = HispaniaSenses(GAME), HispaniaSenses(Hispania("hispania"))
+SENSES, FULL = still("iberia-small"), still("hispania")
+GAME = SENSES.game
 SMALL = {
     "hierarchical": "hierarchical:width=16,piece_width=8,heads=2,feed=1,decoder_depth=2,memory=4,bins=4",
     "flat": "flat:width=16,depth=1,bins=4",
 }
-COUNT = 160
 
 
 class Case(NamedTuple):
     network: Any
     judge: Any  # (network, features) to (chances, belief), for many
-    features: Any  # [COUNT]: of the decisions of one random game
-    legal: Any  # bool[COUNT, A]
+    features: Any  # [B]: of the decisions of one game
+    legal: Any  # bool[B, A]
     judged: Any
 
 
 @pytest.fixture(scope="module")
 def decisions():
-    """(states, features, legal) of a random game, and of the start of the next one."""
-
-    def turn(state, key):
-        pick_key, step_key = jax.random.split(key)
-        legal = GAME.choices(state).reshape(-1)
-        action = jnp.minimum(pick(legal, jax.random.uniform(pick_key)), GAME.spec.actions - 1)
-        after = GAME.step(state, jnp.full(2, action, jnp.int32), step_key)
-        fresh = jax.tree.map(
-            lambda new, old: jnp.where(GAME.done(after), new, old), GAME.init(step_key), after
-        )
-        return fresh, (state, SENSES.features(state), legal)
-
-    run = jax.jit(lambda key: jax.lax.scan(turn, GAME.init(key), jax.random.split(key, COUNT))[1])
-    return run(jax.random.key(4))
+    """(states, features, legal) of a recorded game."""
+    lines = (Path(__file__).parents[1] / "playthroughs" / "hispania.txt").read_text().splitlines()
+    states = [
+        GAME.read(line.split(maxsplit=1)[1])
+        for line in lines
+        if " phase=" in line and "phase=done" not in line
+    ]
+    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    look = jax.jit(jax.vmap(lambda state: (SENSES.features(state), GAME.choices(state).reshape(-1))))
+    return batch, *look(batch)
 
 
 @pytest.fixture(scope="module", params=SMALL)
@@ -83,6 +77,7 @@ def test_many_decisions_at_once_are_judged_like_one(case):
             np.testing.assert_allclose(one, many[index], rtol=2e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("case", ["hierarchical"], indirect=True)
 def test_half_precision_says_almost_the_same(case):
     half = jax.jit(jax.vmap(judged, in_axes=(None, 0, 0)))(
         cast(case.network, jnp.bfloat16), case.features, case.legal
