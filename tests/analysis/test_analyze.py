@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -86,8 +87,17 @@ def mixed_queries(draw):
     return [{"id": f"q{number}", **query} for number, query in enumerate(queries)]
 
 
+@cache
+def validator(kind):
+    return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": SCHEMA["$defs"]})
+
+
 def check(kind, content):
-    jsonschema.validate(content, {"$ref": f"#/$defs/{kind}", "$defs": SCHEMA["$defs"]})
+    validator(kind).validate(content)
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
 def spoken(text):

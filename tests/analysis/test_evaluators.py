@@ -7,12 +7,10 @@ import pytest
 
 from stratagem.agents.dice import Malina, Maximus, sheets
 from stratagem.agents.general import Expectimax
-from stratagem.agents.network import AlphaZero, opinion_of
 from stratagem.analysis.evaluators import make_evaluator
 from stratagem.analysis.evaluators.dice import MindfulValues, Points, Solved, values_of
 from stratagem.analysis.evaluators.perfect import Perfect, solver_of
 from stratagem.analysis.evaluators.rollouts import Rollouts
-from stratagem.analysis.evaluators.search import Search
 from stratagem.analysis.judgement import Question, winrate
 from stratagem.analysis.programs import programs, view_of
 from stratagem.core.errors import StratagemError, Unsupported
@@ -75,46 +73,6 @@ def test_a_stopped_solution_says_what_it_knows():
     found = Perfect(game).judge(question, lambda so_far: False)
     assert 0 < found.visits < 16
     assert [line.visits for line in found.lines] == [1] * found.visits + [0] * (16 - found.visits)
-
-
-@pytest.fixture(scope="module")
-def searched():
-    game = make_game("corso:width=3,height=3")
-    return game, game.read("OOO/OAb/OOO 1")
-
-
-def test_the_visits_of_a_search_add_up_and_its_best_move_is_the_agents(searched):
-    game, state = searched
-    found = judged(Search(game), state, visits=30)
-    assert found.visits == sum(line.visits for line in found.lines) == 30
-    assert sum(line.prior for line in found.lines) == pytest.approx(1, abs=1e-5)
-    agent = AlphaZero(game, simulations=30)
-    legal = game.legal(state)[0]
-    assert found.lines[0].action == int(jax.jit(agent.act)((), game.view(state, 0), legal, jax.random.key(0)))
-    seen = [line for line in found.lines if line.visits]
-    # The root's mean has its own first judgement in it, one visit among 31.
-    mean = sum(line.value * line.visits for line in seen)
-    assert abs(found.value * 31 - mean) <= 1 + 1e-4
-
-
-def test_a_search_in_parts_is_the_search_in_one(searched):
-    game, state = searched
-    news = []
-    question = Question(game, state, 0, 30)
-    watched = Search(game).judge(question, lambda so_far: news.append(so_far()) or True)
-    assert [one.visits for one in news] == sorted(one.visits for one in news)
-    assert all(one.visits < 30 for one in news)
-    assert watched == judged(Search(game), state, visits=30)
-
-
-def test_a_move_that_a_search_left_out_has_the_networks_value_when_asked_for(searched):
-    game, state = searched
-    ignored = judged(Search(game), state, visits=1).lines[-1]
-    assert ignored.visits == 0
-    found = judged(Search(game), state, visits=1, asked=(ignored.action,))
-    told = next(line for line in found.lines if line.action == ignored.action)
-    onward = game.step(state, jnp.full(2, ignored.action), jax.random.key(0))
-    assert told.value == pytest.approx(float(jax.jit(opinion_of(game, "", False))(onward)[1][0]), abs=1e-5)
 
 
 def test_solved_dice_have_the_equities_of_the_table():

@@ -7,16 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from stratagem.agents import policy
 from stratagem.agents.generals_belief import empty_mind, look
-from stratagem.agents.generals_senses import GeneralsSenses
-from stratagem.analysis.evaluators.fog import Fog, compiled
+from stratagem.analysis.evaluators import fog
+from stratagem.analysis.evaluators.fog import Fog
 from stratagem.analysis.generals_guess import guess
 from stratagem.analysis.judgement import Question
 from stratagem.games import make_game
 from stratagem.games.generals.board import army_of, clock_of, kind_of, owner_of
-from stratagem.networks import make_network
-from stratagem.networks.weights import save_policy
+from stratagem.networks.judgements import Judgement
 
 GAME = make_game("generals:width=6,height=6,cap=80,castles_from=1,castles_to=2,apart=4")
 INIT, STEP, LEGAL = jax.jit(GAME.init), jax.jit(GAME.step), jax.jit(GAME.legal)
@@ -112,17 +110,12 @@ def test_a_general_that_can_be_taken_is_taken(quick):
     assert sum(line.prior for line in found.lines) == pytest.approx(1)
 
 
-def test_a_shipped_policy_is_the_prior(monkeypatch, tmp_path):
-    senses = GeneralsSenses(GAME)
-    choice = "patch:depth=1,width=8,heads=2,feed=1,bins=8"
-    network = jax.jit(lambda key: make_network(choice, senses, key))(jax.random.key(0))
-    path = tmp_path / "small.safetensors"
-    save_policy(path, network, choice, senses, {})
-    monkeypatch.setattr(policy, "shipped_policy", lambda game: path)
-    trained = compiled.__wrapped__(GAME)
-    state = played(3, 30)[0][-1]
-    seen = trained.look(empty_mind(GAME), state, jnp.int32(0))
-    shares = np.asarray(trained.prior(seen))
-    assert shares.sum() == pytest.approx(1, abs=1e-5)
-    assert ((shares > 0) == np.asarray(seen.legal)).all()
-    assert shares.max() < 0.5, "the classical players would give half to one move"
+def test_a_shipped_policy_is_the_prior(monkeypatch):
+    wishes = jnp.linspace(0.0, 3.0, GAME.spec.actions)
+    monkeypatch.setattr(fog, "policy_of", lambda game, weights: lambda seen: Judgement(wishes, jnp.zeros(1)))
+    trained = fog.compiled.__wrapped__(GAME)
+    seen = trained.look(empty_mind(GAME), played(3, 30)[0][-1], jnp.int32(0))
+    legal = np.asarray(seen.legal)
+    assert np.asarray(trained.prior(seen)) == pytest.approx(
+        np.exp(wishes) * legal / np.exp(wishes)[legal].sum()
+    )

@@ -92,24 +92,6 @@ def test_the_graph_ends_with_the_result_and_the_sums_add_up(game):
         assert before[one.seat] - after[one.seat] == pytest.approx(one.loss)
 
 
-def test_a_search_judges_moves_by_the_next_position(game):
-    _, replay = game
-    review = review_game(replay, visits=30, evaluator="search")
-    assert review.kind == "search"
-    for one in review.decisions:
-        assert one.loss >= 0
-        if one.rank > 1:
-            assert one.after == pytest.approx(review.graph[one.turn + 1][one.seat])
-
-
-def test_who_resigns_has_not_played_a_losing_move():
-    _, replay = recorded(GAME, MOVES[:3], resigned=(0,))
-    review = review_game(replay, visits=30, evaluator="search")
-    assert review.finished
-    assert review.decisions[-1].after > -1
-    assert list(review.graph[-1]) == [-1.0, 1.0]
-
-
 def test_dice_are_reviewed_too_and_progress_is_told():
     game = make_game("crag")
     _, replay = recorded(game, ["keep nothing", "ones"], seed=3)
