@@ -33,6 +33,7 @@ from stratagem.learners.alphazero import AlphaZero
 from stratagem.learners.presets import PRESETS
 from stratagem.networks.weights import save_weights
 
+BASE = replace(PRESETS["quick"], network="global:channels=32,blocks=3")
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "PUCT": {"search": "puct"},
@@ -75,7 +76,7 @@ def file_name(variant: str, seed: int) -> str:
 
 def tried(game, variant, seed, seconds, clock, games, folder) -> dict[str, Any]:
     """Train a variant, let it play, and judge its choices."""
-    config = replace(PRESETS["quick"], **VARIANTS[variant])
+    config = replace(BASE, **VARIANTS[variant])
     path = folder / f"{file_name(variant, seed)}.safetensors"
     network, iterations, spent = trained(game, config, seed, seconds, clock)
     save_weights(path, network, config.network, [game], {"variant": variant, "seed": seed})

@@ -1,8 +1,8 @@
 """The inference service under 256 clients, against the same network asked one by one.
 
-    python benchmarks/serving.py [--seconds 3] [--rounds 5] [--clients 256] [--json]
+    python benchmarks/serving.py [--seconds 3] [--rounds 5] [--clients 256] [--weights FILE] [--json]
 
-Every question goes the same way: `stratagem serve` in a process of its own with the shipped Corso 5×5 network, asked
+Every question goes the same way: `stratagem serve` in a process of its own with a Corso 5×5 network (the shipped one unless told otherwise), asked
 over its Unix socket by the same client class, one connection a client, each client waiting for its answer before it
 asks again. Four settings take turns, round after round, and the medians count:
 
@@ -357,12 +357,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=3.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=256)
+    parser.add_argument("--weights", type=Path, help="of another network for Corso 5×5 than the shipped one")
     parser.add_argument(
         "--json", action="store_true", help="one JSON line and nothing else (it is always printed)"
     )
     options = parser.parse_args()
     use_compile_cache()
-    weights = shipped(GAME)
+    weights = options.weights or shipped(GAME)
     network = load_weights(weights, GAME)
     forms = forms_of(network, jax.ShapeDtypeStruct((GAME.height, GAME.width, 5), np.uint8))
     sets = {
@@ -378,7 +379,7 @@ def main():
         result["reloads"] = reloads(folder, weights, network, sets["games"], options.clients)
         result["killed"] = killed(folder, weights, sets["games"], options.clients)
         result["busy"] = refused(folder, weights, sets["games"], options.clients)
-    report("serving", network=weights.name, clients=options.clients, **result)
+    report("serving", network=read_facts(weights)["network"], clients=options.clients, **result)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from stratagem.learners.alphazero import AlphaZeroConfig
 PRESETS: dict[str, AlphaZeroConfig] = {
     # About five minutes on two cores.
     "quick": AlphaZeroConfig(
-        network="global:channels=32,blocks=3",
+        network="global:channels=16,blocks=3",
         lanes=128,
         steps=25,
         simulations=16,
@@ -23,7 +23,7 @@ PRESETS: dict[str, AlphaZeroConfig] = {
         batch=256,
         rate=3e-3,
         average=0.98,
-        iterations=60,
+        iterations=110,
     ),
     # The paper's numbers: 100 games an iteration, 30 iterations, 100 playouts, ten epochs of batches of 64.
     # 100 lanes of 18 moves are about 100 games, so ten epochs are about 280 batches.
