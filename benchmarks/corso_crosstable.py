@@ -32,7 +32,8 @@ def main() -> None:
     words = asked.parse_args()
     use_compile_cache()
     tournament = Tournament("corso", tuple(words.agents), words.games)
-    results = run_tournament(tournament, words.out / "results.jsonl", workers=1, progress=tell)
+    log = words.out / "results.jsonl"
+    results = run_tournament(tournament, log, workers=1, together=words.games, progress=tell)
     outcome = standing(tournament, results, "mm:depth=1")
     for name, content in {
         "crosstable.json": json.dumps(outcome.as_json()),

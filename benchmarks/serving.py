@@ -3,8 +3,8 @@
     python benchmarks/serving.py [--seconds 3] [--rounds 5] [--clients 256] [--weights FILE] [--json]
 
 Every question goes the same way: `stratagem serve` in a process of its own with a Corso 5×5 network (the shipped one
-unless told otherwise), asked over its Unix socket by the same client class, one connection a client, each client waiting for its answer before it
-asks again. Four settings take turns, round after round, and the medians count:
+unless told otherwise), asked over its Unix socket by the same client class, one connection a client, each client
+waiting for its answer before it asks again. Four settings take turns, round after round, and the medians count:
 
     one caller        a server that never waits and never batches (--largest 1 --wait-ms 0), one client
     unbatched         the same server, all clients: what queueing without batching gives

@@ -92,11 +92,13 @@ def run_tournament(
     log: Path,
     *,
     workers: int | None = None,
+    together: int = HOST_CHUNK,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
     """Play what the log lacks, and return all results in the order of the schedule.
 
-    `progress` is called with (games finished, games in all).
+    `progress` is called with (games finished, games in all). `together` games of one pair are played side by side
+    where host agents take part: more keep an accelerator busy, fewer are lost when the run is killed.
     """
     game = make_game(tournament.game)
     for name in tournament.entrants:
@@ -109,7 +111,7 @@ def run_tournament(
     finished = len(schedule) - len(missing)
     if progress:
         progress(finished, len(schedule))
-    for chunk in play_fixtures(tournament, game, missing, workers):
+    for chunk in play_fixtures(tournament, game, missing, workers, together=together):
         results = [_result(tournament, fixture, played) for fixture, played in chunk]
         append_json(log, [_line(result) for result in results])
         known.update({(result.table, result.number): result for result in results})
@@ -180,6 +182,7 @@ def play_fixtures(
     missing: Sequence[Fixture],
     workers: int | None = None,
     *,
+    together: int = HOST_CHUNK,
     record: bool = False,
 ) -> Iterator[Chunk]:
     """Games in chunks as they end: compiled agents here, thousands at a time; host agents in worker processes."""
@@ -191,7 +194,7 @@ def play_fixtures(
     for table in by_table.values():
         names = {tournament.entrants[index] for index in table[0].players}
         compiled = all(make_agent(name, game).traceable for name in names)
-        size, chunks = (TRACED_CHUNK, traced) if compiled else (HOST_CHUNK, hosted)
+        size, chunks = (TRACED_CHUNK, traced) if compiled else (together, hosted)
         chunks += [table[i : i + size] for i in range(0, len(table), size)]
     cores = workers or os.cpu_count() or 1
     if len(hosted) <= 1 or cores == 1:
