@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from stratagem.agents.network import opinion_of
-from stratagem.analysis.evaluators.search import Search
+from stratagem.analysis.evaluators.search import Search, compiled, judgement
 from stratagem.analysis.judgement import Question
 from stratagem.analysis.review import review_game
 from stratagem.games import make_game
@@ -37,7 +37,8 @@ def test_a_search_in_parts_is_the_search_in_one(searched):
     watched = Search(game).judge(question, lambda so_far: news.append(so_far()) or True)
     assert [one.visits for one in news] == sorted(one.visits for one in news)
     assert all(one.visits < 30 for one in news)
-    assert watched == judged(Search(game), state, visits=30)
+    start, more = compiled(game, 32)
+    assert watched == judgement(question, more(start(state), 0, 30))
 
 
 def test_a_move_that_a_search_left_out_has_the_networks_value_when_asked_for(searched):
