@@ -43,6 +43,14 @@ def my_turn_or_over(page):
     return not ENDED.search(status(page).split("\n")[0])
 
 
+def press(page, *places):
+    """Click one after the other, the last of which is a move, and wait until it is played."""
+    before = page.locator("#moves li").count()
+    for place in places:
+        place.click()
+    expect(page.locator("#moves li")).not_to_have_count(before)
+
+
 def replay_of(page, studio):
     """The finished game as the server tells it, checked move by move."""
     name = page.url.rsplit("/", 1)[1]
@@ -83,7 +91,7 @@ def test_two_clicks_lead_from_the_first_page_to_a_running_game(page):
 def test_corso_is_played_by_mouse_replayed_and_reviewed(page, studio):
     begin(page, "corso", "corso:width=3,height=3")
     while my_turn_or_over(page):
-        page.locator(".cellbox.can").first.click()
+        press(page, page.locator(".cellbox.can").first)
     replay = replay_of(page, studio)
     assert corso_board(page) == last_board(replay)
     page.get_by_role("link", name="Watch it").click()
@@ -118,8 +126,7 @@ def test_mistakes_come_back_until_they_are_known(page, studio):
         page.locator(f"[data-cell='{cell}']").click()
         expect(page.locator(f"[data-cell='{cell}'].last")).to_be_visible()
     while my_turn_or_over(page):
-        page.locator(".cellbox.can").last.click()
-        page.wait_for_timeout(60)
+        press(page, page.locator(".cellbox.can").last)
     page.get_by_role("link", name="Review it").click()
     expect(page.locator("#progress")).to_contain_text("proved")
     page.keyboard.press("n")
@@ -146,7 +153,7 @@ def test_mistakes_come_back_until_they_are_known(page, studio):
 
 
 def test_corso_is_played_by_keyboard_with_hint_undo_resignation_and_rematch(page):
-    begin(page, "corso", "corso:width=4,height=4", ("human", "greedy"))
+    begin(page, "corso", "corso:width=4,height=4", ("human", "mm:depth=1"))
     expect(page.locator("#status")).to_contain_text("Your turn")
     page.locator("[data-cell='0']").focus()
     page.keyboard.press("ArrowRight")
@@ -163,9 +170,9 @@ def test_corso_is_played_by_keyboard_with_hint_undo_resignation_and_rematch(page
     expect(page.locator("#note")).to_contain_text("Hint:")
     page.locator("[data-do=resign]").click()
     page.locator("[data-do=resign]").click()
-    expect(page.locator("#status")).to_contain_text("Greedy wins by resignation.")
+    expect(page.locator("#status")).to_contain_text("Mm:depth=1 wins by resignation.")
     page.locator("[data-do=rematch]").click()
-    expect(page.locator(".players li").first).to_contain_text("greedy")
+    expect(page.locator(".players li").first).to_contain_text("mm:depth=1")
     expect(page.locator("#moves li").first).to_be_visible()  # the other side has moved first
     expect(page.locator("#status")).to_contain_text("Your turn")
 
@@ -173,13 +180,13 @@ def test_corso_is_played_by_keyboard_with_hint_undo_resignation_and_rematch(page
 def test_general_is_played_to_the_end(page, studio):
     begin(page, "general", "general:turns=10")
     while my_turn_or_over(page):
-        page.locator(".cellbox.can").first.click()
-        page.wait_for_timeout(30)
-        if page.locator(".cellbox.picked").count():
-            page.locator(".cellbox:has(.target), .cellbox:has(.target-dot)").last.click()
-        elif page.get_by_text("Pass: nothing is possible").is_visible():
-            page.get_by_text("Pass: nothing is possible").click()
-        page.wait_for_timeout(60)
+        if page.get_by_text("Pass: nothing is possible").is_visible():
+            press(page, page.get_by_text("Pass: nothing is possible"))
+        elif "changes sides" in status(page):
+            press(page, page.locator(".cellbox.can").first)
+        else:
+            targets = page.locator(".cellbox:has(.target), .cellbox:has(.target-dot)")
+            press(page, page.locator(".cellbox.can").first, targets.last)
     replay = replay_of(page, studio)
     signs = last_board(replay)
     for sign, kind in (("A", "circle.unit"), ("D", "path.unit")):
@@ -197,8 +204,7 @@ def test_dice_are_kept_rolled_and_scored_to_the_end(page, studio, name):
     expect(page.locator("#moves li")).to_have_text([f"keep {before[0]}"])
     assert len(page.locator("#dice code").last.text_content()) == 64  # the seal of the luck to come
     while my_turn_or_over(page):
-        page.locator("[data-category]").last.click()
-        page.wait_for_timeout(60)
+        press(page, page.locator("[data-category]").last)
     replay = replay_of(page, studio)
     assert replay.fair["commitment"] == page.locator("#dice code").last.text_content()
     final = list(replays.positions(replay))[-1]
@@ -217,14 +223,12 @@ def test_hispania_is_played_to_the_end(page, studio):
     for _ in range(600):
         if not my_turn_or_over(page):
             break
-        turn = page.locator("#moves li").count()
         if page.locator(".options button").count():
-            page.locator(".options button").last.click()
+            press(page, page.locator(".options button").last)
+        elif re.search("buy|removed|what leaves", status(page)):
+            press(page, page.locator(".region.can").first, page.locator(".options button").first)
         else:
-            page.locator(".region.can").first.click()
-            if page.locator("#moves li").count() == turn and page.locator(".options button").count():
-                page.locator(".options button").first.click()
-        page.wait_for_timeout(40)
+            press(page, page.locator(".region.can").first)
     replay = replay_of(page, studio)
     game, final = replay.rules(), list(replays.positions(replay))[-1]
     shown = labels(page, ".region")

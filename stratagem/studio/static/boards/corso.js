@@ -1,7 +1,7 @@
 // Corso: marbles, and cells dyed by chain reactions.
 import { s, SEATS } from "../dom.js";
 import { Grid } from "./grid.js";
-import { grade } from "./index.js";
+import { grade, sameTurn } from "./index.js";
 
 const PATTERNS = [
   "M.2 .8L.8 .2M.2 .45L.45 .2M.55 .8L.8 .55", "M.28 .28h.01M.72 .28h.01M.5 .5h.01M.28 .72h.01M.72 .72h.01",
@@ -30,8 +30,8 @@ export class Board {
   }
 
   show(view) {
+    if (!sameTurn(this.view, view)) this.hinted = -1;
     this.view = view;
-    this.hinted = -1;
     this.signs = view.drawing.rows.join("");
     this.draw();
   }

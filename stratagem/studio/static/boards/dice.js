@@ -1,5 +1,6 @@
 // The dice games: keep some dice, roll the others, score a category.
 import { cap, die, h, put } from "../dom.js";
+import { sameTurn } from "./index.js";
 
 export class Board {
   constructor(root, context) {
@@ -24,6 +25,7 @@ export class Board {
   }
 
   show(view) {
+    const same = sameTurn(this.view, view);
     this.view = view;
     const { drawing, legal } = view;
     if (this.after !== null && legal && drawing.left === 0) {
@@ -32,9 +34,11 @@ export class Board {
       this.context.actWords(category);
       return;
     }
-    this.after = null;
-    this.kept.clear();
-    this.hinted = "";
+    if (!same) {
+      this.after = null;
+      this.kept.clear();
+      this.hinted = "";
+    }
     this.draw();
   }
 

@@ -1,7 +1,7 @@
 // GENERAL: choose a unit, then where it goes. The die says how far.
 import { die, h, put, s } from "../dom.js";
 import { Grid } from "./grid.js";
-import { grade } from "./index.js";
+import { grade, sameTurn } from "./index.js";
 
 const SIDE = 10, CELLS = 100, PASS = 10000, OFFENSIVE = 44;
 const TOWER = [44, 45, 54, 55];
@@ -24,8 +24,8 @@ export class Board {
   }
 
   show(view) {
+    if (!sameTurn(this.view, view)) this.picked = this.hinted = -1;
     this.view = view;
-    this.picked = this.hinted = -1;
     this.signs = view.drawing.rows.join("");
     this.draw();
   }

@@ -1,5 +1,6 @@
 // Hispania: the map, and for the chosen region what can be done there.
 import { cap, h, put, s } from "../dom.js";
+import { sameTurn } from "./index.js";
 
 const MASKS = 64, SLOTS = 6;
 const BORDERS = ["land", "river", "strait", "sea"];
@@ -22,8 +23,8 @@ export class Board {
   }
 
   show(view) {
+    if (!sameTurn(this.view, view)) this.chosen = this.hinted = -1;
     this.view = view;
-    this.chosen = this.hinted = -1;
     this.draw();
   }
 

@@ -66,7 +66,7 @@ class Page {
     const mover = state.movers.find((seat) => this.facts.seats.includes(seat));
     this.mover = mover === undefined ? null : mover;
     this.board.show({
-      drawing: state.drawing, legal: this.mover === null || this.facts.simultaneous ? null : state.legal[this.mover], seat: this.mover ?? state.seat ?? this.facts.seats[0],
+      turn: state.turn, drawing: state.drawing, legal: this.mover === null || this.facts.simultaneous ? null : state.legal[this.mover], seat: this.mover ?? state.seat ?? this.facts.seats[0],
       last: state.last, over: state.over, playing: this.facts.simultaneous && !state.over && this.facts.seats.length > 0, done: state.done?.[this.facts.seats[0]],
     });
     this.note.textContent = state.trouble || "";
