@@ -75,8 +75,9 @@ class PlainSenses:
 def shapes_of(senses: Senses) -> Any:
     """The shapes of the features that a network for these senses reads."""
 
-    def first(key: Array) -> Any:
-        view = senses.game.view(senses.game.init(key), jnp.int32(0))
+    def seen(state: Any) -> Any:
+        view = senses.game.view(state, jnp.int32(0))
         return senses.features(senses.observe(senses.blank(), view)[1])
 
-    return jax.eval_shape(first, jax.random.key(0))
+    # From the shapes of a state, not from a state: nothing is worked out even where a first state is a constant.
+    return jax.eval_shape(seen, jax.eval_shape(senses.game.init, jax.random.key(0)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from stratagem.core.errors import DamagedFile, RulesetMismatch
 from stratagem.core.game import Game
@@ -73,11 +74,11 @@ def load_policy(path: Path | str, senses: Senses) -> Any:
             f"(rules {senses.spec.version})"
         )
 
-    def stored() -> Any:
-        network = make_network(facts["network"], senses, jax.random.key(0))  # type: ignore[arg-type]
+    def stored(key: Array) -> Any:
+        network = make_network(facts["network"], senses, key)  # type: ignore[arg-type]
         return cast(network, jnp.dtype(facts["stored"]))
 
-    return cast(read_tree(path, jax.eval_shape(stored)), jnp.float32)
+    return cast(read_tree(path, jax.eval_shape(stored, jax.random.key(0))), jnp.float32)
 
 
 def weight_facts(path: Path | str) -> dict[str, Any]:
