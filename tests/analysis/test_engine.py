@@ -4,10 +4,13 @@ import threading
 from collections import Counter
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stratagem.analysis import engine as engine_module
 from stratagem.analysis.engine import Engine, Limits
 from stratagem.analysis.judgement import Judgement, Line
+from stratagem.games import make_game
 
 CORSO = {"game": "corso:width=3,height=3"}
 
@@ -228,3 +231,40 @@ def test_the_version_lists_games_and_their_evaluators():
         (answer,) = engine.ask({"action": "query_version"})
     assert answer["protocol"] == 1
     assert set(answer["evaluators"]) == set(answer["games"]) >= {"corso", "generals", "hispania"}
+
+
+@st.composite
+def damaged(draw, positions):
+    """A position in text with a few signs changed."""
+    text = list(draw(st.sampled_from(positions)))
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, len(text) - 1))
+        text[place] = draw(st.sampled_from("OABab/ 12,-*03456789x") | st.just(""))
+    return "".join(text)
+
+
+SHEETS = [
+    f"{','.join('-' * 13)}/{','.join('-' * 13)} 566 1* 1",
+    f"{'9,' * 12}-/{'0,' * 13}"[:-1] + " 136 0 1",
+]
+BOARDS = ["OOO/OAb/OOO 1", "Abb/OaB/AOO 2"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.tuples(st.just("corso:width=3,height=3"), damaged(BOARDS))
+    | st.tuples(st.just("crag"), damaged(SHEETS))
+)
+def test_positions_of_any_kind_are_judged_or_refused(running, case):
+    game, position = case
+    (answer,) = running.ask({"game": game, "position": position, "maxMoves": 1})
+    assert answer.get("field", "position") == "position", answer
+    if "error" not in answer:
+        assert -1 <= answer["rootInfo"]["value"] <= 1
+        make_game(game).read(position)
+
+
+@pytest.fixture(scope="module")
+def running():
+    with Engine() as engine:
+        yield engine
