@@ -106,7 +106,7 @@ def review_game(
         seen += judge_turn(judge, game, states, replay.actions, turn, row, visits)
         if progress:
             progress(turn + 1, len(replay.actions))
-    result = [float(value) for value in replay.returns]
+    result = [float(value) + 0.0 for value in replay.returns]  # a draw is no minus zero
     graph = (*(values_at(game.spec.seats, seen, turn) for turn in range(len(replay.actions))), tuple(result))
     over = bool(programs(game).done(states[-1]))
     nobody = (None,) * game.spec.seats  # who resigns has not played a losing move
@@ -158,7 +158,7 @@ def grade(game: Any, one: Judged, graph: tuple[tuple[float | None, ...], ...] | 
     played = next(line for line in lines if line.action == one.played)
     after = value_after(one, played, graph) if played is not best else best.value
     loss = max(0.0, best.value - after)
-    better = sum(line.visits > 0 and line.value > after + SAME for line in lines)
+    better = sum(line.visits > 0 and line.value > after + SAME for line in lines if line is not played)
     good_enough = loss <= SAME
     return Decision(
         turn=one.turn,

@@ -57,6 +57,7 @@ def test_in_a_review_moves_are_judged_by_the_next_position():
     assert review.kind == "search"
     for one in review.decisions:
         assert one.loss >= 0
+        assert 1 <= one.rank <= one.alternatives
         if one.rank > 1:
             assert one.after == pytest.approx(review.graph[one.turn + 1][one.seat])
 
