@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from stratagem.agents.network import opinion_of
+from stratagem.analysis.evaluators import search
 from stratagem.analysis.evaluators.search import Search, compiled, judgement
 from stratagem.analysis.judgement import Question
 from stratagem.analysis.review import review_game
@@ -39,6 +40,14 @@ def test_a_search_in_parts_is_the_search_in_one(searched):
     assert all(one.visits < 30 for one in news)
     start, more = compiled(game, 32)
     assert watched == judgement(question, more(start(state), 0, 30))
+
+
+def test_a_search_that_outgrows_its_tree_goes_on_in_a_larger_one(searched, monkeypatch):
+    game, state = searched
+    question = Question(game, state, 0, 48)
+    monkeypatch.setattr(search, "SMALL", 32)
+    start, more = compiled(game, 256)
+    assert Search(game).judge(question, lambda so_far: True) == judgement(question, more(start(state), 0, 48))
 
 
 def test_a_move_that_a_search_left_out_has_the_networks_value_when_asked_for(searched):

@@ -19,7 +19,9 @@ from stratagem.analysis.judgement import (
 from stratagem.games.general import General
 
 NOTE = "two actions ahead by a rule of thumb; the score is in units, the value a guess from it"
-UNITS = 6.0  # the lead in units that is worth a value of 0.76; fitted to results of games between such players
+UNITS = (
+    6.0  # the lead in units that is worth a value of 0.76; fitted to results of games between such players
+)
 
 
 @dataclass(frozen=True)

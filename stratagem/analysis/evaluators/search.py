@@ -17,6 +17,7 @@ from stratagem.core.game import Listing
 from stratagem.search import Growing, Puct, grow, plant
 
 SIZES = (32, 256, 2048, 16_384, 131_072)  # simulations that a compiled tree has room for
+SMALL = 2048  # a search starts in a tree of at most this size: a large one is slow to write in
 PART_SECONDS = 0.1  # how long a part of a search should take
 FIRST_PART = 16
 LONGEST_LINE = 10
@@ -34,12 +35,17 @@ class Search:
         AlphaZero(self.game)
 
     def judge(self, question: Question, goes_on: Progress) -> Judgement:
-        size = next(size for size in SIZES if size >= question.visits or size == SIZES[-1])
+        most = min(question.visits, SIZES[-1])
+        size = next(size for size in SIZES if size >= min(most, SMALL))
         start, more = compiled(self.game, size)
         growing = start(question.state)
-        done, part, most = 0, FIRST_PART, min(question.visits, size)
+        done, part = 0, FIRST_PART
         while done < most:
-            then = min(done + part, most)
+            if done == size:
+                size = next(larger for larger in SIZES if larger > size)
+                start, more = compiled(self.game, size)
+                growing = enlarged(growing, jax.eval_shape(start, question.state))
+            then = min(done + part, most, size)
             began = time.monotonic()
             growing = jax.block_until_ready(more(growing, done, then))
             taken = time.monotonic() - began
@@ -91,6 +97,15 @@ def compiled(game: Any, size: int) -> tuple[Callable[[Any], Growing], Callable[.
         return grow(game, evaluate, rule, growing, first, last, breadth)
 
     return jax.jit(start), jax.jit(more, donate_argnums=0)
+
+
+def enlarged(growing: Growing, like: Growing) -> Growing:
+    """The same search in a tree with more room."""
+
+    def longer(leaf: Array, wanted: Any) -> Array:
+        return jnp.pad(leaf, [(0, wanted.shape[0] - leaf.shape[0]), *[(0, 0)] * (leaf.ndim - 1)])
+
+    return growing._replace(tree=jax.tree.map(longer, growing.tree, like.tree))
 
 
 class Grown(NamedTuple):
