@@ -1,5 +1,5 @@
 // Finds the page that the address names, and keeps light and dark.
-import { h, put } from "./dom.js";
+import { h, icon, put } from "./dom.js";
 import { prefs } from "./store.js";
 
 const PAGES = {
@@ -43,10 +43,9 @@ async function show() {
   }
 }
 
-const ICONS = { light: "☀", dark: "☾" };
 function dress(theme) {
   document.documentElement.dataset.theme = theme;
-  document.getElementById("theme").textContent = ICONS[theme];
+  put(document.getElementById("theme"), icon(theme));
   dispatchEvent(new Event("dressed"));
 }
 const system = matchMedia("(prefers-color-scheme: dark)");

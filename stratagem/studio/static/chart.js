@@ -1,12 +1,12 @@
 // Curves in SVG, without a library.
 import { s } from "./dom.js";
 
-const WIDTH = 560, LEFT = 46, RIGHT = 10, TOP = 10, BOTTOM = 24;
+const LEFT = 46, RIGHT = 10, TOP = 10, BOTTOM = 24;
 const round = (value) => (Math.abs(value) >= 1000 ? value.toFixed(0) : Number(value.toPrecision(3)).toString());
 
-// curves: [{ name, colour, points: [[x, y], …] }]; options: height, low, high, label, marks: [{x, y, kind, title, press}], now
+// curves: [{ name, colour, points: [[x, y], …] }]; options: width, height, low, high, label, marks: [{x, y, kind, title, press}], now
 export function plot(curves, options = {}) {
-  const height = options.height || 220;
+  const height = options.height || 220, WIDTH = options.width || 560;
   const all = curves.flatMap((curve) => curve.points).filter(([, y]) => Number.isFinite(y));
   const xs = all.map(([x]) => x), ys = all.map(([, y]) => y);
   let [x0, x1] = [Math.min(...xs, options.first ?? Infinity), Math.max(...xs, options.last ?? -Infinity)];

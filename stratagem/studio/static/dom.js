@@ -32,6 +32,10 @@ export function toast(text) {
 export const cap = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 export const SEATS = ["Blue", "Orange", "Green", "Purple", "Fifth", "Sixth", "Seventh", "Eighth"];
 
+// Little signs for buttons, drawn so that no font has to have them.
+const ICONS = { first: "M5 4v12M16 4L8 10L16 16Z", back: "M14 4L6 10L14 16Z", play: "M6 3L16 10L6 17Z", pause: "M6 4h3v12h-3ZM12 4h3v12h-3Z", next: "M6 4L14 10L6 16Z", last: "M15 4v12M4 4L12 10L4 16Z", light: "M10 6a4 4 0 1 0 .01 0ZM10 1v2.5M10 16.5v2.5M1 10h2.5M16.5 10h2.5M3.6 3.6l1.8 1.8M14.6 14.6l1.8 1.8M16.4 3.6l-1.8 1.8M5.4 14.6l-1.8 1.8", dark: "M16 12.5A7 7 0 0 1 8 3.8A7 7 0 1 0 16 12.5Z" };
+export const icon = (name) => s("svg", { viewBox: "0 0 20 20", width: 18, height: 18, "aria-hidden": "true", class: "sign" }, s("path", { d: ICONS[name] }));
+
 const FACES = { 1: [[2, 2]], 2: [[1, 1], [3, 3]], 3: [[1, 1], [2, 2], [3, 3]], 4: [[1, 1], [1, 3], [3, 1], [3, 3]],
   5: [[1, 1], [1, 3], [2, 2], [3, 1], [3, 3]], 6: [[1, 1], [1, 3], [2, 1], [2, 3], [3, 1], [3, 3]] };
 

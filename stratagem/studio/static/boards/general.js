@@ -13,6 +13,7 @@ const garrison = (cell) => {
 export class Board {
   constructor(root, context) {
     this.context = context;
+    root.classList.add("tall");
     this.picked = -1;
     this.hinted = -1;
     this.pass = h("button", { class: "main", type: "button", onclick: () => context.act(PASS) }, "Pass: nothing is possible");

@@ -14,10 +14,11 @@ const ASKS = {
 export class Board {
   constructor(root, context) {
     this.context = context;
+    root.classList.add("tall");
     this.chosen = -1;
     this.hinted = -1;
     this.headline = h("p", { class: "soft", style: "min-height:3rem" });
-    this.svg = s("svg", { viewBox: "0 0 150 100", role: "group", "aria-label": "Map" });
+    this.svg = s("svg", { viewBox: "0 0 150 104", role: "group", "aria-label": "Map" });
     this.panel = h("div", { class: "options", style: "margin-top:.8rem; min-height:5rem" });
     root.append(this.headline, this.svg, this.panel);
   }

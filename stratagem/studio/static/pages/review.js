@@ -1,7 +1,7 @@
 // The coach: what every move was worth, where it slipped, and what else could have been played.
 import { get, post } from "../api.js";
 import { plot } from "../chart.js";
-import { cap, h, put, SEATS, toast } from "../dom.js";
+import { cap, h, icon, put, SEATS, toast } from "../dom.js";
 import { cards, seats as kept } from "../store.js";
 import { nameOf } from "./start.js";
 import { Viewer } from "./viewer.js";
@@ -24,7 +24,7 @@ class Page {
   constructor(main, id, replay, facts) {
     Object.assign(this, { id, replay, facts, judged: new Map(), line: [], left: false, told: 0 });
     this.own = replay.seats.flatMap((name, seat) => (name === "human" && kept.of(id).length ? [seat] : []));
-    this.place = h("div", { class: "board", id: "board" });
+    this.place = h("div", { class: "board tall", id: "board" });
     this.graph = h("div", { class: "card", id: "graph", style: "min-height:13rem" });
     this.words = h("div", { class: "status", role: "status", "aria-live": "polite", id: "status" });
     this.progress = h("p", { class: "small soft", id: "progress", style: "min-height:1.4rem; margin:0" });
@@ -35,7 +35,7 @@ class Page {
     const button = (name, label, text, work) => h("button", { type: "button", "data-do": name, "aria-label": label, onclick: work }, text);
     put(main, h("div", { class: "table" },
       h("section", {}, h("h1", { style: "font-size:1.3rem" }, `Review: ${nameOf(facts.title)}`), this.place,
-        h("div", { class: "scrub" }, button("back", "One back", "◀", () => this.go(this.viewer.wanted - 1)), button("next", "One on", "▶", () => this.go(this.viewer.wanted + 1)), button("mistake", "Next mistake", "Next mistake (n)", () => this.mistake()), this.where)),
+        h("div", { class: "scrub" }, button("back", "One back", icon("back"), () => this.go(this.viewer.wanted - 1)), button("next", "One on", icon("next"), () => this.go(this.viewer.wanted + 1)), button("mistake", "Next mistake", "Next mistake (n)", () => this.mistake()), this.where)),
       h("aside", { class: "side" }, this.words, this.progress, this.graph, this.table, this.summary,
         h("div", { class: "buttons" }, button("keep", "Keep the mistakes for practice", "Practise these", () => this.keep()), h("a", { class: "button", href: "#/learn" }, "Learn")))));
     this.onkey = (event) => this.key(event);
@@ -118,7 +118,7 @@ class Page {
     const curve = (seat) => sorted.map((each) => [each.turn, each.values ? each.values[seat] : each.seat === seat ? each.value : -each.value]);
     const many = facts.seats > 2;
     const curves = many ? facts.players.map((name, seat) => ({ name, colour: `var(--seat-${seat})`, points: curve(seat) })) : [{ name: facts.players[0], colour: "var(--seat-0)", points: [...curve(0), ...(judged.size ? [[facts.turns, facts.returns[0]]] : [])] }];
-    put(this.graph, h("h3", {}, many ? "Value for each" : `Chances of ${SEATS[0]}`), plot(curves, { height: 190, low: -1, high: 1, first: 0, last: facts.turns, now: turn, shown: percent, label: "Value of the game by turn", press: (at) => this.go(at),
+    put(this.graph, h("h3", {}, many ? "Value for each" : `Chances of ${SEATS[0]}`), plot(curves, { height: 170, width: 300, low: -1, high: 1, first: 0, last: facts.turns, now: turn, shown: percent, label: "Value of the game by turn", press: (at) => this.go(at),
       marks: sorted.filter((each) => each.loss !== null && kindOf(each.loss)).map((each) => ({ x: each.turn, y: many ? curve(each.seat).find(([x]) => x === each.turn)[1] : first(each), kind: kindOf(each.loss), title: `turn ${each.turn + 1}: ${kindOf(each.loss)}`, press: (event) => { event.stopPropagation(); this.go(each.turn); } })) }));
     this.where.textContent = `turn ${turn} of ${facts.turns}`;
     if (this.line.length) return;

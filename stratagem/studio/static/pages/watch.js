@@ -1,6 +1,6 @@
 // Replays, step by step; and games of agents against each other.
 import { catalogue, get, post } from "../api.js";
-import { cap, h, put, SEATS, toast } from "../dom.js";
+import { cap, h, icon, put, SEATS, toast } from "../dom.js";
 import { enter, nameOf } from "./start.js";
 import { Viewer } from "./viewer.js";
 
@@ -44,19 +44,19 @@ async function lists(main) {
 }
 
 function player(main, facts, id) {
-  const place = h("div", { class: "board", id: "board" });
+  const place = h("div", { class: "board tall", id: "board" });
   const viewer = new Viewer(facts, place);
   const where = h("span", { class: "nums", id: "where", style: "min-width:7rem" });
   const slider = h("input", { type: "range", min: 0, max: facts.turns, value: 0, "aria-label": "Turn", oninput: (event) => go(Number(event.target.value)) });
   const players = h("ul", { class: "players", "aria-label": "Players" });
-  const list = h("ol", { class: "moves", "aria-label": "Moves", style: "max-height:20rem", id: "moves" }, facts.moves.map((row, turn) => h("li", {}, h("button", { type: "button", onclick: () => go(turn + 1) }, row.map(([, words]) => words).join(", ")))));
+  const list = h("ol", { class: "moves steps", "aria-label": "Moves", style: "max-height:20rem", id: "moves" }, facts.moves.map((row, turn) => h("li", {}, h("button", { type: "button", onclick: () => go(turn + 1) }, row.map(([, words]) => words).join(", ")))));
   const button = (name, label, text, work) => h("button", { type: "button", "data-do": name, "aria-label": label, onclick: work }, text);
   let speed = 2, timer = 0;
-  const playing = button("play", "Play", "▶", () => (timer ? stop() : play()));
-  const stop = () => { clearInterval(timer); timer = 0; playing.textContent = "▶"; playing.setAttribute("aria-label", "Play"); };
+  const playing = button("play", "Play", icon("play"), () => (timer ? stop() : play()));
+  const stop = () => { clearInterval(timer); timer = 0; put(playing, icon("play")); playing.setAttribute("aria-label", "Play"); };
   const play = () => {
     if (viewer.wanted >= facts.turns) viewer.wanted = -1;
-    playing.textContent = "❚❚";
+    put(playing, icon("pause"));
     playing.setAttribute("aria-label", "Pause");
     timer = setInterval(() => (viewer.wanted >= facts.turns ? stop() : go(viewer.wanted + 1)), 1000 / speed);
   };
@@ -79,7 +79,7 @@ function player(main, facts, id) {
   const best = Math.max(...facts.returns), winners = facts.returns.flatMap((value, seat) => (value === best ? [seat] : []));
   put(main, h("div", { class: "table" },
     h("section", {}, h("h1", { style: "font-size:1.3rem" }, `Replay: ${nameOf(facts.title)}`), place,
-      h("div", { class: "scrub" }, button("first", "To the start", "⏮", () => { stop(); go(0); }), button("back", "One back", "◀", () => { stop(); go(viewer.wanted - 1); }), playing, button("next", "One on", "▶❘", () => { stop(); go(viewer.wanted + 1); }), button("last", "To the end", "⏭", () => { stop(); go(facts.turns); }), slider, where),
+      h("div", { class: "scrub" }, button("first", "To the start", icon("first"), () => { stop(); go(0); }), button("back", "One back", icon("back"), () => { stop(); go(viewer.wanted - 1); }), playing, button("next", "One on", icon("next"), () => { stop(); go(viewer.wanted + 1); }), button("last", "To the end", icon("last"), () => { stop(); go(facts.turns); }), slider, where),
       h("div", { class: "row", style: "margin-top:.6rem" }, h("label", { class: "row small" }, "Speed", h("select", { "aria-label": "Turns a second", style: "width:auto", onchange: (event) => { speed = Number(event.target.value); if (timer) { stop(); play(); } } }, [0.5, 1, 2, 5, 10, 20].map((value) => h("option", { value, selected: value === speed }, `${value} a second`)))), eyes)),
     h("aside", { class: "side" }, players, h("p", { class: "status", style: "min-height:0" }, winners.length > 1 ? "A draw." : `${SEATS[winners[0]]} (${facts.players[winners[0]]}) won${facts.resigned.length ? " by resignation" : ""}.`),
       id ? h("div", { class: "buttons" }, h("a", { class: "button main", href: `#/review/${id}` }, "Review it"), h("a", { class: "button", href: `/api/games/${id}/replay`, download: `${facts.name}-${id}.json` }, "Save the file")) : null, list)));
