@@ -37,7 +37,7 @@ def answer(
         "moveInfos": [
             move_info(query.game, place, line)
             for place, line in enumerate(judged.lines)
-            if place < query.most or line.action in query.asked
+            if place < query.most or line.action in question.asked
         ],
         "rootInfo": {
             "seat": question.seat,

@@ -65,7 +65,9 @@ def question_at(query: Query, turn: int, state: Any, past: Any) -> Question | No
     seat = movers[0] if query.seat is None else query.seat
     if seat not in movers:
         raise BadQuery("seat", f"seat {seat} is not to move at turn {turn}; seat {movers[0]} is", query.id)
-    question = Question(query.game, state, seat, query.visits, past, query.asked)
+    played = (query.moves[turn][seat],) if turn < len(query.moves) else ()
+    asked = tuple(dict.fromkeys((*played, *query.asked)))
+    question = Question(query.game, state, seat, query.visits, past, asked)
     if not len(question.legal):
         raise BadQuery("position", f"seat {seat} is to move but can do nothing: no game leads here", query.id)
     return question

@@ -61,6 +61,21 @@ def test_every_turn_of_a_query_is_answered_once():
     assert [one["isDuringSearch"] for one in answers] == [False] * 3
 
 
+def test_what_was_played_next_is_told_of_in_any_case():
+    with Engine() as engine:
+        query = {
+            **CORSO,
+            "moves": ["c3", "a1"],
+            "analyzeTurns": [0, 1, 2],
+            "maxMoves": 1,
+            "includeMoves": ["b3"],
+        }
+        first, second, last = engine.ask(query)
+    assert [one["move"] for one in first["moveInfos"]][1:] == ["b3", "c3"]
+    assert {"a1", "b3"} <= {one["move"] for one in second["moveInfos"]}
+    assert len(last["moveInfos"]) <= 2
+
+
 def test_the_urgent_come_first_and_equals_in_order(patient):
     with Engine() as engine:
         engine.submit({"id": "under way", **CORSO, "maxVisits": 1})
