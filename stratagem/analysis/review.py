@@ -5,6 +5,7 @@ Solved dice games have a review of their own, exact and with luck told from skil
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,7 @@ def review_game(
     nobody = (None,) * game.spec.seats  # who resigns has not played a losing move
     known = graph if over else (*graph[:-1], nobody)
     exchange = judge.kind == "search" and game.spec.chance == "none"
-    decisions = tuple(grade(game, one, known if exchange else None) for one in seen)
+    decisions = tuple(grade(game, one, known if exchange else None, judge.kind == "rollouts") for one in seen)
     finished = bool(replay.resigned) or over
     seats = tuple(
         summary(replay.seats[seat], result[seat], [one for one in decisions if one.seat == seat])
@@ -151,8 +152,13 @@ def values_at(seats: int, seen: list[Judged], turn: int) -> tuple[float | None, 
     return tuple(values)
 
 
-def grade(game: Any, one: Judged, graph: tuple[tuple[float | None, ...], ...] | None) -> Decision:
-    """What a decision gave away. With `graph`, a move is worth what the next position was found to be worth."""
+def grade(
+    game: Any, one: Judged, graph: tuple[tuple[float | None, ...], ...] | None, sampled: bool
+) -> Decision:
+    """What a decision gave away. With `graph`, a move is worth what the next position was found to be worth.
+
+    A value that was `sampled` from games is uncertain: only a loss beyond that is marked.
+    """
     lines = one.judgement.lines
     best = lines[0]
     played = next(line for line in lines if line.action == one.played)
@@ -160,6 +166,7 @@ def grade(game: Any, one: Judged, graph: tuple[tuple[float | None, ...], ...] | 
     loss = max(0.0, best.value - after)
     better = sum(line.visits > 0 and line.value > after + SAME for line in lines if line is not played)
     good_enough = loss <= SAME
+    noise = 1 / sqrt(max(played.visits, 1)) if sampled else 0.0
     return Decision(
         turn=one.turn,
         seat=one.seat,
@@ -172,11 +179,15 @@ def grade(game: Any, one: Judged, graph: tuple[tuple[float | None, ...], ...] | 
         loss=loss,
         rank=1 if good_enough else max(better, 1) + 1,
         alternatives=len(lines),
-        mark=next((mark for least, mark in MARKS if loss >= least), ""),
+        mark=mark_of(loss - noise),
         winrate=winrate(best.value, game.spec.seats),
         score=best.score,
         pv=tuple(move_text(game, action) for action in (best.action, *best.pv)),
     )
+
+
+def mark_of(loss: float) -> str:
+    return next((mark for least, mark in MARKS if loss >= least), "")
 
 
 def value_after(one: Judged, played: Line, graph: tuple[tuple[float | None, ...], ...] | None) -> float:

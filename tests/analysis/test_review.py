@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from stratagem.agents.corso import cell_codes
-from stratagem.analysis.review import review_game
+from stratagem.analysis.judgement import Judgement, Line
+from stratagem.analysis.review import Judged, grade, review_game
 from stratagem.cli.main import main
 from stratagem.core import play
 from stratagem.core.errors import StratagemError
@@ -90,6 +91,16 @@ def test_the_graph_ends_with_the_result_and_the_sums_add_up(game):
     # Without dice, what one side gives away the other gains: the graph moves by the losses.
     for before, after, one in zip(review.graph[:-1], review.graph[1:], review.decisions, strict=True):
         assert before[one.seat] - after[one.seat] == pytest.approx(one.loss)
+
+
+def test_what_chance_may_explain_is_not_marked():
+    def marked(visits, sampled):
+        lines = (Line(4, visits, 0.52, 0.5), Line(0, visits, 0.2, 0.5))
+        one = Judged(0, 0, 0, Judgement(lines, 0.52, None, 2 * visits))
+        return grade(GAME, one, None, sampled).mark
+
+    # A loss of 0.32: certain, and as the mean of 4, 16 and 400 games, uncertain by 0.5, 0.25 and 0.05.
+    assert [marked(4, False), marked(4, True), marked(16, True), marked(400, True)] == ["??", "", "?!", "?"]
 
 
 def test_dice_are_reviewed_too_and_progress_is_told():
