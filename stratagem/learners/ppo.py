@@ -1,8 +1,8 @@
 """PPO self-play, for any game: alternating or simultaneous, with secrets and chance. One iteration is one program.
 
-All seats are played by the same network from their own views and memories, and all learn. An iteration is a rollout,
-advantages seat by seat, a filter that keeps the decisions that mattered, one pass of updates, and a moving average of
-the weights, which is what plays in the end.
+All seats are played by the same network from their own views and memories, and all learn; with a pool, half of them are
+played by its earlier versions. An iteration is a rollout, advantages seat by seat, a filter that keeps the decisions
+that mattered, one pass of updates, and a moving average of the weights, which is what plays in the end.
 """
 
 import functools
@@ -18,6 +18,8 @@ from jax import Array, lax
 
 from stratagem.core.errors import BadOption, Unsupported
 from stratagem.core.game import Game
+from stratagem.learners.guests import Guest
+from stratagem.learners.pool import Pool, new_pool, play_pool, renewed, seat_at, share_of
 from stratagem.learners.ppo_rollout import Lanes, Potential, Turn, restock, rewarding, rollout, start_lanes
 from stratagem.learners.ppo_update import (
     Sample,
@@ -56,6 +58,14 @@ class PPOConfig:
     """Share of the gain in potential that is added to the reward."""
     shaping_until: int = 0
     """The iteration by which that share has fallen to nothing; 0 if it stays."""
+    pool: int = 0
+    """Earlier versions of the network to play against, instead of playing against itself; 0 for none."""
+    pool_wins: float = 0.6
+    """The share of points against them at which a copy of the network takes the place of the oldest."""
+    pool_games: int = 100
+    """Games against each that this takes at least."""
+    chunk: int = 200
+    """Turns for which all games have the same opponent of the pool."""
     top: float = 0.25
     """The share of decisions, by size of advantage, that is learned from."""
     normalise: bool = False
@@ -90,7 +100,7 @@ class PPOConfig:
     def __post_init__(self) -> None:
         if not 0 < self.top <= 1:
             raise BadOption(f"PPO: top is a share above 0 and up to 1, not {self.top}")
-        for name in ("games", "steps", "minibatch", "epochs", "iterations"):
+        for name in ("games", "steps", "minibatch", "epochs", "iterations", "chunk", "pool_games"):
             if getattr(self, name) < 1:
                 raise BadOption(f"PPO: {name} is at least 1, not {getattr(self, name)}")
 
@@ -108,7 +118,8 @@ class PPOConfig:
     def batches(self, game: Game) -> tuple[int, int]:
         """(Gradient steps an epoch, decisions in each)."""
         movers = game.spec.seats if game.spec.dynamics == "simultaneous" else 1
-        kept = max(1, round(self.top * self.games * self.steps * movers))
+        learners = 0.5 if self.pool else 1.0  # the pool has half of the seats
+        kept = max(1, round(self.top * self.games * self.steps * movers * learners))
         size = min(self.minibatch, kept)
         return kept // size, size
 
@@ -123,6 +134,7 @@ class Learned(NamedTuple):
     optimiser: Any
     average: Any  # the moving average, which plays
     lanes: Lanes
+    pool: Pool | None = None
 
 
 class PPO:
@@ -142,7 +154,8 @@ class PPO:
         """The state before the first iteration; same key, same run."""
         learned = jax.jit(self._start)(key)
         if self._first is not None:
-            learned = learned._replace(network=self._first, average=self._first)
+            pool = new_pool(self._first, self.config.pool) if self.config.pool else None
+            learned = learned._replace(network=self._first, average=self._first, pool=pool)
         return learned
 
     def iterate(self, state: Learned) -> tuple[Learned, Mapping[str, float]]:
@@ -179,6 +192,7 @@ def start_learning(game: Game, senses: Senses, config: PPOConfig, key: Array) ->
     """Before the first iteration."""
     run_key, network_key, lane_key = jax.random.split(key, 3)
     network = make_network(config.network, senses, network_key)  # type: ignore[arg-type]
+    guests = [seat_at(game, senses, network, config.games)] if config.pool else []
     return Learned(
         iteration=jnp.int32(0),
         updates=jnp.int32(0),
@@ -186,7 +200,8 @@ def start_learning(game: Game, senses: Senses, config: PPOConfig, key: Array) ->
         network=network,
         optimiser=optimiser(config).init(network),
         average=network,
-        lanes=start_lanes(game, senses, config.games, config.stock, lane_key),
+        lanes=start_lanes(game, senses, config.games, config.stock, lane_key, guests),
+        pool=new_pool(network, config.pool) if config.pool else None,
     )
 
 
@@ -203,10 +218,23 @@ def iterate(
     lanes = restock(game, learned.lanes, config.restock, stock_key)
     player = cast(learned.network, jnp.dtype(config.precision))
     reward = rewarding(game, potential, config.shaping_at(learned.iteration))
-    lanes, turns = rollout(game, senses, player, lanes, config.steps, reward, play_key)
+    if learned.pool is None:
+        lanes, turns = rollout(game, senses, player, lanes, config.steps, reward, play_key)
+        learned, losses = learn(game, senses, config, learned, turns, learn_key)
+        learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes)
+        return learned, losses | told(turns)
+
+    def play(lanes: Lanes, steps: int, key: Array, guest: Guest) -> tuple[Lanes, Turn]:
+        return rollout(game, senses, player, lanes, steps, reward, key, [guest])
+
+    pool, lanes, turns = play_pool(
+        game, senses, learned.pool, lanes, config.steps, config.chunk, play, play_key
+    )
     learned, losses = learn(game, senses, config, learned, turns, learn_key)
-    learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes)
-    return learned, losses | told(turns)
+    share = share_of(pool)
+    pool = renewed(pool, learned.network, config.pool_wins, config.pool_games)
+    learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes, pool=pool)
+    return learned, losses | told(turns) | {"against the pool": share, "joined": pool.joined}
 
 
 def learn(
@@ -214,6 +242,7 @@ def learn(
 ) -> tuple[Learned, dict[str, Array]]:
     """The updates of one iteration."""
     advantage, known = advantages_of(turns, config.discount, config.trace, config.cut_is_draw)
+    known &= jnp.logical_not(turns.led)
     target = turns.value + advantage
     count, size = config.batches(game)
     places = filtered(advantage, known, count * size)

@@ -1,10 +1,11 @@
 """Games played by the network against itself, many side by side, and what PPO has to know of them.
 
 A lane is a game that is replaced by a new one when it ends. Every seat has its own memory and sees only its own views.
+Guests may take some of the seats.
 Records are kept small; the features that the network reads are made again when it learns.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from stratagem.core.game import Game, Truncating
+from stratagem.learners.guests import Guest, guests_act
 from stratagem.networks.judgements import value_of
 from stratagem.networks.senses import Senses
 
@@ -26,6 +28,7 @@ class Lanes(NamedTuple):
     memory: Any  # [B, P]
     length: Array  # int32[B]: turns played
     stock: Any  # [M] first positions to start from, or None to make each anew
+    guests: tuple[Any, ...] = ()  # the memories of each guest
 
 
 class Turn(NamedTuple):
@@ -42,9 +45,12 @@ class Turn(NamedTuple):
     cut: Array  # bool[B]: it ended undecided, at the limit of turns
     length: Array  # int32[B]: turns of the game, this one included
     first: Array  # float32[B]: the result of the first seat if it ended
+    led: Array | bool = False  # bool[B, P]: a guest has this seat
 
 
-def start_lanes(game: Game, senses: Senses, lanes: int, stock: int, key: Array) -> Lanes:
+def start_lanes(
+    game: Game, senses: Senses, lanes: int, stock: int, key: Array, guests: Sequence[Guest] = ()
+) -> Lanes:
     """New games in all lanes."""
     made = jax.vmap(game.init)(jax.random.split(key, lanes + stock))
     states, kept = (
@@ -52,7 +58,8 @@ def start_lanes(game: Game, senses: Senses, lanes: int, stock: int, key: Array) 
         jax.tree.map(lambda part: part[lanes:], made),
     )
     memory = spread(senses.blank(), (lanes, game.spec.seats))
-    return Lanes(states, memory, jnp.zeros(lanes, jnp.int32), kept if stock else None)
+    known = tuple(guest.blank() for guest in guests)
+    return Lanes(states, memory, jnp.zeros(lanes, jnp.int32), kept if stock else None, known)
 
 
 def restock(game: Game, lanes: Lanes, count: int, key: Array) -> Lanes:
@@ -67,20 +74,31 @@ def restock(game: Game, lanes: Lanes, count: int, key: Array) -> Lanes:
 
 
 def rollout(
-    game: Game, senses: Senses, network: Any, lanes: Lanes, steps: int, reward: Any, key: Array
+    game: Game,
+    senses: Senses,
+    network: Any,
+    lanes: Lanes,
+    steps: int,
+    reward: Any,
+    key: Array,
+    guests: Sequence[Guest] = (),
 ) -> tuple[Lanes, Turn]:
     """`steps` turns in all lanes: (where they stand, Turn[T]). `reward` is made by `rewarding`."""
-    return lax.scan(partial(one_turn, game, senses, network, reward), lanes, jax.random.split(key, steps))
+    turn = partial(one_turn, game, senses, network, reward, guests)
+    return lax.scan(turn, lanes, jax.random.split(key, steps))
 
 
 def one_turn(
-    game: Game, senses: Senses, network: Any, reward: Any, lanes: Lanes, key: Array
+    game: Game, senses: Senses, network: Any, reward: Any, guests: Sequence[Guest], lanes: Lanes, key: Array
 ) -> tuple[Lanes, Turn]:
-    """Every seat that is to move draws from its policy."""
+    """Every seat that is to move draws from its policy, or does what its guest wants."""
     act_key, step_key, start_key = jax.random.split(key, 3)
     count = lanes.length.shape[0]
     memory, record, legal, moved = look(game, senses, lanes)
     action, chance, value = choose(game, senses, network, record, legal, moved, act_key)
+    action, led, known = guests_act(
+        game, guests, lanes.guests, lanes.state, legal, moved, action, jax.random.fold_in(act_key, 0)
+    )
 
     memory = jax.vmap(jax.vmap(senses.note))(memory, jnp.where(moved, action, -1))
     reached = jax.vmap(game.step)(lanes.state, action, jax.random.split(step_key, count))
@@ -99,12 +117,17 @@ def one_turn(
         cut=cut,
         length=length,
         first=jax.vmap(game.returns)(reached)[:, 0],
+        led=led,
     )
     onward = Lanes(
         state=replaced(done, fresh_states(game, lanes.stock, count, start_key), reached),
         memory=replaced(done, spread(senses.blank(), moved.shape), memory),
         length=jnp.where(done, 0, length),
         stock=lanes.stock,
+        guests=tuple(
+            replaced(done[guest.first : guest.first + guest.count], guest.blank(), memory)
+            for guest, memory in zip(guests, known, strict=True)
+        ),
     )
     return onward, turn
 
