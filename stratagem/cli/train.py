@@ -63,6 +63,10 @@ class Command:
     """Go on with the run in the folder."""
     start: Path | None = None
     """PPO: weights to begin with, which may come from a smaller board."""
+    teachers: tuple[str, ...] = ()
+    """Instead of PPO: learn to move as these agents do, who play each other: expander hunter cascade."""
+    data: Path | None = None
+    """Instead of PPO: learn to move as in the games of a data set (stratagem replays dataset)."""
     minutes: float = 0.0
     """Save and stop after so long; 0 for no limit."""
     rate: int = 20

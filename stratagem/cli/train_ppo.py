@@ -1,4 +1,4 @@
-"""`stratagem train` for games with secrets: PPO self-play, its matches on the way, its weights and its report.
+"""`stratagem train` for games with secrets: PPO self-play or cloning, matches on the way, weights and a report.
 
 from stratagem.cli.train_ppo import Training, train
 train(Training("generals", "gpu", minutes=25))
@@ -7,17 +7,19 @@ train(Training("generals", "gpu", minutes=25))
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from stratagem.agents import make_agent
 from stratagem.agents.senses import senses_for
 from stratagem.cli.output import log, out, print_json, progress_bar
+from stratagem.cli.train_cloning import cloning_config, source_of
 from stratagem.core.compile_cache import use_compile_cache
 from stratagem.core.errors import BadOption
 from stratagem.core.files import recover_lines
 from stratagem.core.game import Game
 from stratagem.core.registry import read_options, split_choice
 from stratagem.games import make_game
+from stratagem.learners.cloning import Cloning, CloningConfig
 from stratagem.learners.duel import ladder
 from stratagem.learners.ppo import PPO, PPOConfig
 from stratagem.learners.ppo_presets import Preset, ppo_preset
@@ -49,6 +51,8 @@ class Training:
     minutes: float = 0.0
     rate: int = 20
     json: bool = False
+    teachers: tuple[str, ...] = ()
+    data: Path | None = None
 
 
 def fits(game: Game) -> bool:
@@ -67,18 +71,29 @@ def train(asked: Training) -> int:
     preset = ppo_preset(asked.preset, FAMILIES.get(name, "boards"))
     title = asked.game if options else f"{name}:{preset.board}"
     game = make_game(title)
-    config = configured(preset.config, asked.set)
-    folder = asked.out or Path("runs") / f"{game.spec.name}-{asked.preset}"
     senses = senses_for(game)
-    learner = PPO(game, senses, config, first=first_weights(asked.start, senses, config))
+    folder = asked.out or Path("runs") / f"{game.spec.name}-{asked.preset}"
+    config: PPOConfig | CloningConfig
+    learner: Any
+    if asked.teachers or asked.data:
+        config = configured(cloning_config(preset.config), asked.set)
+        source = source_of(game, senses, asked.teachers, asked.data, preset.config, asked.seed)
+        learner = Cloning(senses, source, config, first_weights(asked.start, senses, config))
+        moves = "the games of " + (" and ".join(asked.teachers) or str(asked.data))
+    else:
+        config = configured(preset.config, asked.set)
+        learner = PPO(game, senses, config, first_weights(asked.start, senses, config))
+        moves = f"{config.steps} turns in {config.games} games side by side"
     log.print(
-        f"Training {game.spec.title}, preset {asked.preset}: {config.iterations} iterations of {config.steps} turns in "
-        f"{config.games} games side by side. The first minutes go into compiling."
+        f"Training {game.spec.title}, preset {asked.preset}: {config.iterations} iterations of {moves}. "
+        "The first minutes go into compiling."
     )
     described = {
         **asdict(config),
         "game": game.spec.title,
         "start": asked.start.name if asked.start else None,
+        "teachers": list(asked.teachers),
+        "data": asked.data.name if asked.data else None,
     }
     settings = Run(
         folder, asked.seed, asked.resume, save_every=25, evaluate_every=preset.evaluate, minutes=asked.minutes
@@ -92,13 +107,16 @@ def train(asked: Training) -> int:
     )
     weights = folder / "weights.safetensors"
     network = learner.network(state)
-    summary = {
+    summary: dict[str, Any] = {
         "iterations": learner.iteration(state),
-        "turns": learner.iteration(state) * config.games * config.steps,
         "preset": asked.preset,
         "seed": asked.seed,
         "parameters": parameters(network),
     }
+    if isinstance(config, PPOConfig):
+        summary["turns"] = summary["iterations"] * config.games * config.steps
+    if asked.teachers:
+        summary["teachers"] = list(asked.teachers)
     save_policy(weights, network, config.network, senses, summary)
     rating = rated(asked, title, game, weights, folder) if done and asked.rate else None
     report = reported(folder, game, config, summary, rating)
@@ -116,13 +134,17 @@ def train(asked: Training) -> int:
     return 0
 
 
-def configured(config: PPOConfig, changes: tuple[str, ...]) -> PPOConfig:
+Config = TypeVar("Config", PPOConfig, CloningConfig)
+
+
+def configured(config: Config, changes: tuple[str, ...]) -> Config:
     """A preset's settings with some changed."""
     options = dict(part.partition("=")[::2] for part in changes)
-    return replace(config, **read_options("PPO", PPOConfig, options))
+    kind = type(config)
+    return replace(config, **read_options("PPO" if kind is PPOConfig else "cloning", kind, options))
 
 
-def first_weights(start: Path | None, senses: Any, config: PPOConfig) -> Any:
+def first_weights(start: Path | None, senses: Any, config: PPOConfig | CloningConfig) -> Any:
     """The weights to begin with, which may come from a smaller board; None for fresh ones."""
     if start is None:
         return None
@@ -158,13 +180,15 @@ def rated(asked: Training, title: str, game: Game, weights: Path, folder: Path) 
     return outcome
 
 
-def reported(folder: Path, game: Game, config: PPOConfig, summary: Mapping[str, Any], rating: Any) -> Path:
+def reported(
+    folder: Path, game: Game, config: PPOConfig | CloningConfig, summary: Mapping[str, Any], rating: Any
+) -> Path:
     """The report of the run so far."""
     facts = {
         "preset": summary["preset"],
         "network": f"`{config.network}`, {summary['parameters']:,} numbers",
         "iterations": summary["iterations"],
-        "turns": f"{summary['turns']:,}",
+        **({"turns": f"{summary['turns']:,}"} if "turns" in summary else {}),
         "seed": summary["seed"],
         "ruleset": f"`{game.spec.ruleset}`",
     }
