@@ -51,6 +51,8 @@ def answer(
             "legal": len(judged.lines),
         },
     }
+    if judged.belief is not None:
+        told["belief"] = [list(row) for row in judged.belief]
     return {**told, "note": judged.note} if judged.note else told
 
 
@@ -80,7 +82,7 @@ def ended(query: Query, turn: int, returns: list[float]) -> dict[str, Any]:
 
 def move_info(game: Any, place: int, line: Line) -> dict[str, Any]:
     """One move."""
-    return {
+    told: dict[str, Any] = {
         "move": move_text(game, line.action),
         "action": line.action,
         "order": place,
@@ -91,6 +93,7 @@ def move_info(game: Any, place: int, line: Line) -> dict[str, Any]:
         "prior": line.prior,
         "pv": [move_text(game, action) for action in (line.action, *line.pv)],
     }
+    return told if line.outlook is None else {**told, "outlook": line.outlook}
 
 
 def move_text(game: Any, action: int) -> str:

@@ -41,7 +41,7 @@ def guess(game: Any, mind: Mind, view: View, seat: Array, key: Array) -> State:
     castle_there = (looks == STRUCTURE) & (known.kind == SEEN_CASTLE)
     ground = looks == FOG
 
-    general = enemy_general(mind, ground, place_key)
+    general = jax.random.categorical(place_key, jnp.log(jnp.maximum(general_chances(mind, view), 1e-30)))
     enemy = visible & (holder == OPPONENT)
     hidden_general = (jnp.arange(game.cells) == general) & ~visible
     wanted = view.land[1] - enemy.sum() - hidden_general.sum()
@@ -71,12 +71,14 @@ def guess(game: Any, mind: Mind, view: View, seat: Array, key: Array) -> State:
     )
 
 
-def enemy_general(mind: Mind, ground: Array, key: Array) -> Array:
-    """int32: its cell, if it was seen, else drawn from the belief, else anywhere in the fog."""
+def general_chances(mind: Mind, view: View) -> Array:
+    """float32[N]: where the enemy general is: where it was seen, or else as the cascade believes."""
+    ground = seen(view).reshape(-1) == FOG
     likely = jnp.where(ground, belief(mind).reshape(-1), 0.0)
     likely = jnp.where(likely.sum() > 0, likely, ground.astype(jnp.float32))
-    drawn = jax.random.categorical(key, jnp.log(jnp.maximum(likely, 1e-30)))
-    return jnp.where(mind.known.general >= 0, mind.known.general, drawn).astype(jnp.int32)
+    known = (jnp.arange(likely.size) == mind.known.general).astype(jnp.float32)
+    likely = jnp.where(mind.known.general >= 0, known, likely)
+    return likely / jnp.maximum(likely.sum(), 1e-30)
 
 
 def distance(game: Any, cell: Array) -> Array:

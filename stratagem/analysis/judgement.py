@@ -67,6 +67,8 @@ class Line:
     """In the evaluator's own unit."""
     pv: tuple[int, ...] = ()
     """How play may go on after it; without the move itself."""
+    outlook: dict[str, Any] | None = None
+    """With dice: what the turn may become after it."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Judgement:
     visits: int
     score: float | None = None
     note: str = ""
+    belief: tuple[tuple[float, ...], ...] | None = None
+    """Under fog, row by row: how likely each cell is to hold what the seat looks for."""
 
 
 # Called now and then with a way to say what is known so far; false means: stop, and say what you have.

@@ -117,6 +117,20 @@ def test_points_are_those_of_maximus_and_a_lead_is_worth_something():
     assert sheets(game, ahead)[1][0].score == 50
 
 
+def test_the_outlook_of_a_keep_is_the_chance_of_each_category():
+    game = Crag()
+    # Only crag (13 with a pair) is open; two sixes are kept of 2-6-6: a 1 makes it, one throw in six.
+    state = game.read("0,0,0,0,0,0,0,0,0,0,0,0,-/0,0,0,0,0,0,0,0,0,0,0,0,- 266 1* 1")
+    found = judged(Points(game), state)
+    keep = game.read_action("keep 6-6")
+    line = next(line for line in found.lines if line.action == keep)
+    assert line == found.lines[0]
+    assert line.outlook["made"] == pytest.approx({"crag": 1 / 6})
+    assert line.outlook["waived"] == pytest.approx({"crag": 5 / 6})
+    assert line.outlook["points"] == pytest.approx(50 / 6)
+    assert sum(line.outlook is not None for line in found.lines) == 3
+
+
 def test_with_three_players_a_third_of_the_win_is_worth_nothing():
     assert values_of(np.array([0.0, 1 / 3, 1.0]), 3) == pytest.approx([-0.5, 0.0, 1.0])
     assert winrate(0.0, 3) == pytest.approx(1 / 3)

@@ -106,6 +106,8 @@ def test_a_general_that_can_be_taken_is_taken(quick):
     found = quick.judge(Question(GAME, state, 0, 1), lambda so_far: True)
     assert GAME.write_action(found.lines[0].action) in ("0,2 right", "0,2 right half")
     assert found.lines[0].value == 1.0
+    assert found.belief[0] == (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+    assert sum(map(sum, found.belief)) == 1.0
     assert found.values is None
     assert sum(line.prior for line in found.lines) == pytest.approx(1)
 

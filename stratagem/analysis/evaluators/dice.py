@@ -1,13 +1,13 @@
 """The dice games judged: by the solved table, as if all played for points, or by points alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import erf, sqrt
 from typing import ClassVar
 
 import numpy as np
 
-from stratagem.agents.dice import Malina, Maximus, Mindful, Sheet, sheets
+from stratagem.agents.dice import Evaluating, Malina, Maximus, Mindful, Sheet, sheets
 from stratagem.analysis.judgement import (
     Judgement,
     Kind,
@@ -21,7 +21,9 @@ from stratagem.analysis.judgement import (
 from stratagem.core.errors import Unsupported
 from stratagem.games.dice.rules import DiceGame
 from stratagem.solvers.dice_onesided import expected_scores
+from stratagem.solvers.dice_outlook import outlook
 
+OUTLOOKS = 3  # the best keeps that an outlook is given for
 SPREAD = 9.0  # points by which one category's result strays; fitted to solved positions of Generala
 
 
@@ -41,7 +43,7 @@ class Solved:
     def judge(self, question: Question, goes_on: Progress) -> Judgement:
         check_rounds(self.game, question)
         values = Malina(self.game).values(question.state)[question.legal]
-        return judgement(question, values, values, "")
+        return judgement(question, Malina(self.game), values, values, "")
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class MindfulValues:
         equities = Mindful(self.game).values(question.state)[question.legal]
         shares = (1 + equities) / 2
         note = "equities that hold if everybody plays for points from now on"
-        return judgement(question, values_of(shares, self.game.players), equities, note)
+        return judgement(question, Mindful(self.game), values_of(shares, self.game.players), equities, note)
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Points:
         note = (
             "the score is the points at the end when playing for points; the value is a guess from the lead"
         )
-        return judgement(question, values_of(shares, self.game.players), finals, note)
+        return judgement(question, Maximus(self.game), values_of(shares, self.game.players), finals, note)
 
     def share(self, final: float, mover: int, found: Sequence[Sheet]) -> float:
         """The chance to end ahead of all others, as if results were bell curves of a usual width."""
@@ -99,15 +101,42 @@ def values_of(shares: np.ndarray, seats: int) -> np.ndarray:
     return (seats * shares - 1) / (seats - 1)
 
 
-def judgement(question: Question, values: np.ndarray, scores: np.ndarray, note: str) -> Judgement:
-    """Every legal action with its value (float64[L]) and score (float64[L])."""
+def judgement(
+    question: Question, player: Evaluating, values: np.ndarray, scores: np.ndarray, note: str
+) -> Judgement:
+    """Every legal action with its value (float64[L]) and score (float64[L]); `player` plays the rest of the turn."""
     priors = softmax(values, 0.1)
     parts = zip(question.legal, values, priors, scores, strict=True)
     lines = by_value([Line(int(a), 1, float(v), float(p), float(s)) for a, v, p, s in parts])
+    lines = with_outlooks(question, player, lines)
     best = lines[0]
     two = question.game.players == 2
     values_by_seat = two_sided(best.value, question.seat) if two else None
     return Judgement(lines, best.value, values_by_seat, len(lines), best.score, note)
+
+
+def with_outlooks(question: Question, player: Evaluating, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """Adds to the best keeps, and to those that were asked about, what the turn may become after them."""
+    game, state = player.game, question.state
+    if int(state.left) == 0:
+        return lines
+    mover, found = sheets(game, state)
+    turn = player.turn(mover, tuple(found))
+    stage = game.family.rolls - 1 - int(state.left)
+
+    def looked_at(place: int, line: Line) -> Line:
+        if place >= OUTLOOKS and line.action not in question.asked:
+            return line
+        ahead = outlook(game.family, found[mover].open, turn, stage, line.action)
+        made, waived = (chances(game, part) for part in (ahead.made, ahead.waived))
+        return replace(line, outlook={"made": made, "waived": waived, "points": float(ahead.points)})
+
+    return tuple(looked_at(place, line) for place, line in enumerate(lines))
+
+
+def chances(game: DiceGame, part: np.ndarray) -> dict[str, float]:
+    """By category, without those that cannot be."""
+    return {name: float(chance) for name, chance in zip(game.family.names, part, strict=True) if chance > 0}
 
 
 def check_rounds(game: DiceGame, question: Question) -> None:

@@ -18,7 +18,7 @@ from stratagem.agents import make_agent
 from stratagem.agents.generals_belief import Mind, look
 from stratagem.agents.generals_senses import GeneralsSenses
 from stratagem.agents.policy import policy_of
-from stratagem.analysis.generals_guess import guess
+from stratagem.analysis.generals_guess import general_chances, guess
 from stratagem.analysis.judgement import Judgement, Kind, Line, Progress, Question, by_value
 from stratagem.core.errors import StratagemError
 
@@ -56,6 +56,8 @@ class Fog:
         shares = shares[legal] / shares[legal].sum()
         tried = question.to_try(legal, shares, CANDIDATES)
         padded = np.resize(tried, CANDIDATES).astype(np.int32)
+        place = np.round(np.asarray(programs.believe(seen), np.float64), 5)
+        believed = tuple(tuple(row) for row in place.reshape(self.game.shape).tolist())
         sums, games = np.zeros(len(tried)), 0
         rounds = max(1, math.ceil(question.visits / (len(tried) * SAMPLES)))
         for number in range(rounds):
@@ -63,10 +65,10 @@ class Fog:
             found = programs.played_on(seen, np.int32(question.seat), padded, key)
             sums += np.asarray(found, np.float64)[: len(tried)]
             games += SAMPLES
-            so_far = partial(judgement, legal, shares, tried, sums.copy(), games)
+            so_far = partial(judgement, legal, shares, tried, sums.copy(), games, believed)
             if number + 1 < rounds and not goes_on(so_far):
                 break
-        return judgement(legal, shares, tried, sums, games)
+        return judgement(legal, shares, tried, sums, games, believed)
 
     def look_back(self, question: Question) -> Seen:
         """All that the seat has seen so far."""
@@ -82,7 +84,12 @@ class Fog:
 
 
 def judgement(
-    legal: np.ndarray, shares: np.ndarray, tried: np.ndarray, sums: np.ndarray, games: int
+    legal: np.ndarray,
+    shares: np.ndarray,
+    tried: np.ndarray,
+    sums: np.ndarray,
+    games: int,
+    believed: tuple[tuple[float, ...], ...],
 ) -> Judgement:
     """What the games so far say; `sums` is float64[tried]."""
     prior = dict(zip(legal.tolist(), shares.tolist(), strict=True))
@@ -91,7 +98,7 @@ def judgement(
     known = [Line(action, games, value, prior[action]) for action, value in means.items()]
     unknown = [Line(action, 0, best, share) for action, share in prior.items() if action not in means]
     unknown.sort(key=lambda line: (-line.prior, line.action))
-    return Judgement((*by_value(known), *unknown), best, None, games * len(tried), None, NOTE)
+    return Judgement((*by_value(known), *unknown), best, None, games * len(tried), None, NOTE, believed)
 
 
 class Compiled(NamedTuple):
@@ -100,6 +107,7 @@ class Compiled(NamedTuple):
     remember: Callable[..., Mind]
     look: Callable[..., Seen]
     prior: Callable[[Seen], Array]
+    believe: Callable[[Seen], Array]
     played_on: Callable[..., Array]
 
 
@@ -166,7 +174,8 @@ def compiled(game: Any) -> Compiled:
         return jax.vmap(on_board)(jax.random.split(key, SAMPLES)).sum(axis=0)
 
     opinion = trained if has_policy(game) else prior
-    return Compiled(jax.jit(remember), jax.jit(looks), jax.jit(opinion), jax.jit(played_on))
+    believe = jax.jit(lambda seen: general_chances(seen.mind, seen.view))
+    return Compiled(jax.jit(remember), jax.jit(looks), jax.jit(opinion), believe, jax.jit(played_on))
 
 
 def has_policy(game: Any) -> bool:
