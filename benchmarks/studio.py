@@ -150,7 +150,7 @@ def at(values, share):
 
 async def bench(options, studio, address):
     tally, samples = Tally(), []
-    limits = httpx.Limits(max_connections=50)
+    limits = httpx.Limits(max_connections=50, keepalive_expiry=2.0)  # the server closes idle ones after 5 s
     async with httpx.AsyncClient(base_url=address, timeout=60, limits=limits) as http:
         # The agent and the rules are compiled before the clock starts.
         await play_one(http, address, Tally(), 0.0, time.monotonic() + 60, random.Random(0), options.opponent)

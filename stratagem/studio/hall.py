@@ -126,6 +126,11 @@ class Hall:
             "latency_ms": {"p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "most": at(1.0)},
         }
 
+    def left(self, live: Live) -> None:
+        """Everybody has left a table; a finished game need not stay in memory."""
+        if live.table.over and self.live.get(live.table.id) is live:
+            del self.live[live.table.id]
+
     async def close(self) -> None:
         for live in list(self.live.values()):
             await live.close()
@@ -142,7 +147,7 @@ class Hall:
             return
         for name, live in list(self.live.items()):
             if not live.clients:
-                live.dismiss()
+                live.stop()
                 del self.live[name]
                 if len(self.live) < self.limits.games:
                     return

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from stratagem.core.errors import DamagedFile, StratagemError
 from stratagem.core.files import recover_lines
@@ -49,16 +49,17 @@ class Header:
 
 
 class Journal:
-    """Where one game is written."""
+    """Where one game is written. The file is opened for each line, so that a thousand games need no thousand files."""
 
-    def __init__(self, path: Path, file: IO[bytes]):
-        self.path, self._file = path, file
+    def __init__(self, path: Path):
+        self.path = path
 
     @classmethod
     def start(cls, folder: Path, header: Header) -> "Journal":
         folder.mkdir(parents=True, exist_ok=True)
         path = path_of(folder, header.id)
-        journal = cls(path, path.open("xb"))
+        path.touch(mode=0o600, exist_ok=False)
+        journal = cls(path)
         journal.add({"format": FORMAT, "version": VERSION, **asdict(header)}, settled=True)
         return journal
 
@@ -67,17 +68,20 @@ class Journal:
         """A journal to go on with, and what it holds."""
         path = path_of(folder, name)
         header, events = read(path)
-        return cls(path, path.open("ab")), header, events
+        return cls(path), header, events
 
     def add(self, event: dict[str, Any], settled: bool = False) -> None:
         """Write one line; `settled` waits for the disk."""
-        self._file.write(json.dumps(event).encode() + b"\n")
-        self._file.flush()
-        if settled:
-            os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        self._file.close()
+        try:
+            file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        except FileNotFoundError:
+            raise NoSuchGame(f"the journal {self.path} is gone; the game cannot go on") from None
+        try:
+            os.write(file, json.dumps(event).encode() + b"\n")
+            if settled:
+                os.fsync(file)
+        finally:
+            os.close(file)
 
 
 def path_of(folder: Path, name: str) -> Path:

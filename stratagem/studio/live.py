@@ -52,6 +52,7 @@ class Live:
         self.clients.discard(client)
         if not self.clients:
             self.stop()
+            self.hall.left(self)
 
     def stop(self) -> None:
         if self._task is not None:
@@ -59,17 +60,12 @@ class Live:
             self._task = None
         self.thinking = False
 
-    def dismiss(self) -> None:
-        self.stop()
-        self.table.close()
-
     async def close(self) -> None:
         task = self._task
         self.stop()
         if task is not None:
             with suppress(asyncio.CancelledError, Exception):
                 await task
-        self.table.close()
 
     # What clients ask for.
 

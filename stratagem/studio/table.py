@@ -40,7 +40,7 @@ def hash_of(secret: str) -> str:
 class Table:
     """A game under way, or over."""
 
-    def __init__(self, header: Header, rules: Rules, journal: Journal | None):
+    def __init__(self, header: Header, rules: Rules, journal: Journal):
         self.header, self.rules, self.journal = header, rules, journal
         self.keys = keys_of(header.seed, header.dice)
         self.actions: list[list[int]] = []
@@ -97,11 +97,6 @@ class Table:
         if table.over and not any("over" in event for event in events):
             table._end()  # killed between the last move and the result
         return table
-
-    def close(self) -> None:
-        if self.journal is not None:
-            self.journal.close()
-            self.journal = None
 
     # Facts.
 
@@ -306,14 +301,12 @@ class Table:
         self.actions.append(list(row))
 
     def _write(self, event: dict[str, Any], settled: bool = False) -> None:
-        if self.journal is not None:
-            self.journal.add(event, settled)
+        self.journal.add(event, settled)
 
     def _end(self) -> None:
         """The result goes to the journal, and the game becomes a replay beside it."""
         self._write({"over": self.returns}, settled=True)
-        if self.journal is not None:
-            self.replay().save(self.journal.path.with_suffix(".json"))
+        self.replay().save(self.journal.path.with_suffix(".json"))
 
 
 def played(events: list[dict[str, Any]]) -> tuple[list[list[int]], list[int]]:

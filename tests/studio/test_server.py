@@ -149,20 +149,15 @@ def test_a_client_that_comes_back_finds_its_game_and_its_agent_goes_on(studio):
 
 
 def test_an_agent_with_a_memory_plays_in_games_that_do_not_wait(studio):
-    game = begin(studio, FOG, ("human", "hunter"), pace=20)
+    game = begin(studio, FOG, ("human", "hunter"), pace=5)
     seat = Seat(studio, game, game["tokens"]["0"])
-    home = next(
-        (row, column)
-        for row, cells in enumerate(seat.hear("state")["drawing"]["seen"])
-        for column, cell in enumerate(cells)
-        if cell == 4
-    )
-    cell = home[0] * 6 + home[1]
-    seat.say(type="queue", seat=0, moves=[[number, cell * 9 + number % 4] for number in range(1, 200)])
-    state = seat.hear(
-        "state", lambda message: message["drawing"]["land"][1] > 1 and message["drawing"]["land"][0] > 1
-    )
-    assert state["done"]["0"] > 0
+    state = seat.hear("state", lambda message: message["turn"] >= 8)  # the general has grown to 5 by now
+    seen = [cell for row in state["drawing"]["seen"] for cell in row]
+    home = seen.index(4)
+    seat.say(type="queue", seat=0, moves=[[number, home * 9 + number] for number in range(4)])
+    state = seat.hear("state", lambda message: message["done"]["0"] == 3 or message["over"])
+    assert state["drawing"]["land"][0] > 1  # one of the four directions was open
+    assert state["drawing"]["land"][1] > 1
     seat.close()
 
 

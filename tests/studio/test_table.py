@@ -22,18 +22,13 @@ FOG = make_game("generals:width=6,height=6,cap=80,castles_from=1,castles_to=2,ap
 
 @pytest.fixture
 def sit(tmp_path):
-    """Begins games in a folder, and puts them away after the test."""
-    tables = []
+    """Begins games in a folder."""
 
     def begin(game, players=("human", "random"), folder=tmp_path):
         dice = None if game.spec.chance == "none" else fresh_dice("my words")
-        table, tokens = Table.start(rules_of(game), list(players), 7, 2.0, folder, dice)
-        tables.append(table)
-        return table, tokens
+        return Table.start(rules_of(game), list(players), 7, 2.0, folder, dice)
 
-    yield begin
-    for table in tables:
-        table.close()
+    return begin
 
 
 def first_moves(table):
@@ -78,27 +73,23 @@ def test_a_game_comes_back_from_its_journal_as_it_was(sit, tmp_path_factory, ste
                 table.act({table.movers[0]: number} if table.movers else {})
         except IllegalAction:
             continue
-    table.close()
     again = Table.restore(folder, table.id)
     assert again.actions == table.actions
     assert CORSO.write(again.state) == CORSO.write(table.state)
     assert again.over == table.over
     assert again.seats_of([tokens[1]]) == [1]
-    again.close()
 
 
 def test_a_line_that_was_cut_short_is_dropped_and_the_rest_stands(sit, tmp_path):
     table, _ = sit(CRAG)
     for _ in range(5):
         table.act(first_moves(table))
-    table.close()
     path = tmp_path / f"{table.id}.jsonl"
     path.write_bytes(path.read_bytes()[:-4])
     again = Table.restore(tmp_path, table.id)
     assert again.actions == table.actions[:4]
     again.act(first_moves(again))
     assert again.actions == table.actions  # the same dice fall again
-    again.close()
 
 
 def test_the_luck_is_sealed_before_the_game_and_verified_after_it(sit, tmp_path):
@@ -114,7 +105,6 @@ def test_the_luck_is_sealed_before_the_game_and_verified_after_it(sit, tmp_path)
     assert replay.fair["commitment"] == seal
     assert replay.fair["nonce"] == "my words"
     replays.verify(replay)
-    table.close()
 
 
 def test_a_seat_is_told_what_it_sees_and_nothing_else(sit):
@@ -129,7 +119,6 @@ def test_a_seat_is_told_what_it_sees_and_nothing_else(sit):
     assert not table.sees_all()
     table.resign(0)
     assert table.sees_all()
-    table.close()
 
 
 def test_undo_goes_back_to_the_own_last_decision(sit):
