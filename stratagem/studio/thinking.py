@@ -6,6 +6,7 @@ games into batches; agents that remember have a process of their own (`minds`).
 
 import asyncio
 import multiprocessing
+import signal
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -29,12 +30,14 @@ def serve(path: str, workers: int) -> None:
     settle_in()
     use_compile_cache()
 
-    async def forever() -> None:
+    async def until_told() -> None:
+        told = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
         with Service(Settings(workers=workers, watch_s=0, agent_largest=4)) as service:
-            async with Server(service, Path(path)):
-                await asyncio.Event().wait()
+            async with Server(service, Path(path), drain_s=0.0):
+                await told.wait()
 
-    asyncio.run(forever())
+    asyncio.run(until_told())
 
 
 class Thinkers:
@@ -60,7 +63,9 @@ class Thinkers:
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
-        await asyncio.to_thread(self._service.join, 5.0)
+        await asyncio.to_thread(self._service.join, 3.0)
+        if self._service.is_alive():  # in the middle of compiling, which cannot be interrupted
+            self._service.kill()
         self._folder.cleanup()
 
     async def meet(self, title: str, choice: str) -> None:

@@ -51,6 +51,7 @@ class Show:
             "players": self.replay.seats,
             "seats": game.spec.seats,
             "fog": game.spec.information == "imperfect",
+            "dice": game.spec.chance == "dice",
             "turns": len(self.replay.actions),
             "moves": moves,
             "returns": self.replay.returns,

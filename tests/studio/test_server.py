@@ -154,8 +154,8 @@ def test_an_agent_with_a_memory_plays_in_games_that_do_not_wait(studio):
     state = seat.hear("state", lambda message: message["turn"] >= 8)  # the general has grown to 5 by now
     seen = [cell for row in state["drawing"]["seen"] for cell in row]
     home = seen.index(4)
-    seat.say(type="queue", seat=0, moves=[[number, home * 9 + number] for number in range(4)])
-    state = seat.hear("state", lambda message: message["done"]["0"] == 3 or message["over"])
+    seat.say(type="queue", seat=0, moves=[[number, home * 9 + number % 4] for number in (1, 2, 3, 4)])
+    state = seat.hear("state", lambda message: message["done"]["0"] == 4 or message["over"])
     assert state["drawing"]["land"][0] > 1  # one of the four directions was open
     assert state["drawing"]["land"][1] > 1
     seat.close()
