@@ -100,9 +100,8 @@ class Engine:
         asked = {"id": f"ask {next(self._numbers)}", **query}
         self._take(asked, heard.put)
         finals: list[dict[str, Any]] = []
-        expected = (
-            len(query.get("analyzeTurns", [0])) if isinstance(query.get("analyzeTurns", []), list) else 1
-        )
+        turns = query.get("analyzeTurns")
+        expected = max(1, len(turns)) if isinstance(turns, list) else 1
         while len(finals) < expected:
             one = heard.get()
             if "error" in one or "action" in one:

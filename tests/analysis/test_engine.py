@@ -214,6 +214,7 @@ def test_a_closing_engine_takes_nothing_more():
         ("position", {"game": "crag", "position": "-,-/-,- 111 1* 1"}),
         ("position", {"game": "crag", "position": f"{','.join('9' * 13)}/{','.join('-' * 13)} 111 1* 2"}),
         ("seat", {**CORSO, "moves": ["b2"], "seat": 0}),
+        ("analyzeTurns", {**CORSO, "analyzeTurns": []}),
         ("outcomes", {"game": "crag", "outcomes": []}),
         ("outcomes", {"game": "crag", "outcomes": [10**6]}),
         ("evaluator", {"game": "corso:width=8,height=8", "evaluator": "perfect"}),
