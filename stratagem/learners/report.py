@@ -42,7 +42,8 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     from matplotlib.figure import Figure
 
     ladder = sorted({name for row in rows for name in row if name.startswith("against ")})
-    panels = [*CURVES, tuple(ladder)] if ladder else [*CURVES]
+    known = {name for row in rows for name in row}
+    panels = [names for names in (*CURVES, tuple(ladder)) if known & set(names)] or [("iteration",)]
     figure = Figure(figsize=(4 * len(panels), 3), layout="constrained")
     for panel, names in zip(np.ravel(figure.subplots(1, len(panels))), panels, strict=True):
         for name in names:
