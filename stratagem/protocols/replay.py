@@ -27,7 +27,7 @@ from jax import Array
 from stratagem.core import play
 from stratagem.core.errors import DamagedFile, IllegalAction, RulesetMismatch, StratagemError
 from stratagem.core.files import read_json, write_json
-from stratagem.core.game import Chance, Game, Textual, draw_outcome, require, winners_share
+from stratagem.core.game import Chance, Game, Textual, require, winners_share
 from stratagem.core.registry import read_options
 from stratagem.games import GAMES
 from stratagem.protocols.fair_dice import check_form, dice_of
@@ -162,8 +162,8 @@ def _functions(game: Any) -> Functions:
 
 
 @lru_cache(maxsize=32)
-def _chance_functions(game: Any) -> Any:
-    return jax.jit(lambda after, key: draw_outcome(game, after, key)), jax.jit(game.resolve)
+def _resolve(game: Any) -> Callable[..., Any]:
+    return jax.jit(game.resolve)
 
 
 def positions(replay: Replay, game: Game | None = None) -> Iterator[Any]:
@@ -198,23 +198,30 @@ def _first(replay: Replay, game: Any) -> Any:
             return game.read(replay.start)
         except ValueError as error:
             raise DamagedFile(f"start position: {error}") from None
+
+    def rolled() -> Any:
+        return _functions(game).init(replay.key(-1))
+
     if isinstance(game, Chance) and replay.outcomes is not None:
-        return _fall(replay, game, game.opening(), -1)
+        return _fall(replay, game, game.opening(), -1, rolled)
     if not replay.has_keys:
         raise DamagedFile("a replay needs a seed, or a start position, or the outcomes of chance")
-    return _functions(game).init(replay.key(-1))
+    return rolled()
 
 
 def _next(replay: Replay, game: Any, state: Any, actions: Any, turn: int) -> Any:
+    def rolled() -> Any:
+        return _functions(game).step(state, actions, replay.key(turn))
+
     if replay.outcomes is not None and isinstance(game, Chance):
-        return _fall(replay, game, game.afterstate(state, actions), turn)
+        return _fall(replay, game, game.afterstate(state, actions), turn, rolled)
     if not replay.has_keys and game.spec.chance == "dice":
         raise DamagedFile("a replay of a game with dice needs a seed or the outcomes of chance")
-    return _functions(game).step(state, actions, replay.key(turn))
+    return rolled()
 
 
-def _fall(replay: Replay, game: Any, after: Any, turn: int) -> Any:
-    """The state after the recorded outcome, which must be possible, and the one of the seed if there is one."""
+def _fall(replay: Replay, game: Any, after: Any, turn: int, rolled: Callable[[], Any]) -> Any:
+    """The state after the recorded outcome, which must be possible, and lead where the dice do if they are known."""
     assert replay.outcomes is not None
     place = turn + (1 if replay.start is None else 0)
     if place >= len(replay.outcomes):
@@ -223,11 +230,17 @@ def _fall(replay: Replay, game: Any, after: Any, turn: int) -> Any:
     chances = np.asarray(game.outcomes(after))
     if not 0 <= outcome < len(chances) or chances[outcome] <= 0:
         raise BadOutcome(f"turn {turn + 1}: outcome {outcome} of chance cannot happen here")
-    fell, resolve = _chance_functions(game)
-    if replay.has_keys and int(fell(after, replay.key(turn))) != outcome:
+    state = _resolve(game)(after, outcome)
+    if replay.has_keys and not _same(state, rolled()):
         source = "the secret" if replay.fair is not None else f"seed {replay.seed}"
         raise BadOutcome(f"turn {turn + 1}: outcome {outcome} of chance is not what {source} gives")
-    return resolve(after, outcome)
+    return state
+
+
+def _same(one: Any, other: Any) -> bool:
+    return all(
+        np.array_equal(a, b) for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    )
 
 
 def result(replay: Replay, game: Game, final: Any) -> list[float]:
