@@ -214,6 +214,25 @@ def test_dice_are_kept_rolled_and_scored_to_the_end(page, studio, name):
     assert totals == replay.rules().scores(final).tolist()
 
 
+def test_a_review_of_dice_tells_luck_from_skill(page, studio):
+    begin(page, "crag", None, ("human", "standing-greedy"))
+    while my_turn_or_over(page):
+        press(page, page.locator("[data-category]").first)
+    replay = replay_of(page, studio)
+    page.get_by_role("link", name="Review it").click()
+    expect(page.locator("#progress")).to_contain_text(f"All {len(replay.actions)} decisions judged")
+    rows = page.locator("#summary tbody tr").evaluate_all(
+        "rows => rows.map((row) => [...row.cells].slice(-2).map((cell) => cell.textContent))"
+    )
+    lost, luck = ([int(row[place].replace("−", "-").split()[0]) / 50 for row in rows] for place in (0, 1))
+    assert luck[0] == -luck[1]
+    # From the value of the first position to the result, each step is a decision or luck. Curves run from y = 10 (sure
+    # win) to y = 146 (sure loss); the shown percentages are rounded to whole ones, which are 0.02 each.
+    top = float(page.locator("#graph polyline").get_attribute("points").split()[0].split(",")[1])
+    start = 1 - 2 * (top - 10) / 136
+    assert start + luck[0] - lost[0] + lost[1] == pytest.approx(replay.returns[0], abs=0.04)
+
+
 def labels(page, where):
     return page.locator(where).evaluate_all("found => found.map((one) => one.getAttribute('aria-label'))")
 
