@@ -99,9 +99,11 @@ class Live:
         if set(self.table.people) - set(seats):
             raise IllegalAction("another person plays; moves stand")
         self.stop()  # an agent that thinks about what is taken back
-        self.table.undo(seat)
-        self.tell(rejoin=True)
-        self._go_on()
+        try:
+            self.table.undo(seat)
+            self.tell(rejoin=True)
+        finally:
+            self._go_on()
 
     def resign(self, seats: list[int], seat: int) -> None:
         self._own(seats, seat)

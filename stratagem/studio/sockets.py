@@ -200,13 +200,15 @@ class Client:
             raise IllegalAction("the game is not over yet")
         if table.rematch:
             raise IllegalAction("there is a rematch already")
+        if set(table.people) - {seat for client in live.clients for seat in client.seats}:
+            raise IllegalAction("the other player has left; begin a new game")
         table.rematch = "…"
         try:
             new, tokens = await self.hall.rematch(live)
-        except StratagemError:
-            table.rematch = ""
-            raise
-        table.rematch = new.table.id
+            table.rematch = new.table.id
+        finally:
+            if table.rematch == "…":
+                table.rematch = ""
         count = table.rules.spec.seats
         for client in live.clients:
             own = [tokens[(seat - 1) % count] for seat in client.seats]

@@ -148,6 +148,35 @@ def test_a_client_that_comes_back_finds_its_game_and_its_agent_goes_on(studio):
     again.close()
 
 
+def test_a_game_goes_on_after_an_undo_that_was_refused(studio):
+    game = begin(studio, FOG, ("human", "human"), pace=5)
+    seat = Seat(studio, game, game["tokens"]["0"])
+    turn = seat.hear("state", lambda message: message["turn"] > 1)["turn"]
+    seat.say(type="undo", seat=0)
+    assert seat.hear("error")["code"] == "illegal"
+    assert seat.hear("state", lambda message: message["turn"] > turn + 1)
+    seat.close()
+
+
+def test_a_rematch_swaps_seats_and_tells_both_their_new_secrets(studio):
+    game = begin(studio, players=("human", "human"))
+    first, second = (Seat(studio, game, game["tokens"][seat]) for seat in "01")
+    first.hear("state")
+    first.say(type="resign", seat=0)
+    second.hear("state", lambda message: message["over"])
+    first.say(type="rematch")
+    told = [seat.hear("rematch") for seat in (first, second)]
+    assert told[0]["game"] == told[1]["game"] != game["id"]
+    seats = []
+    for message in told:
+        again = Seat(studio, {"id": message["game"]}, *message["tokens"])
+        seats.append(again.hear("joined")["seats"])
+        again.close()
+    assert seats == [[1], [0]]
+    first.close()
+    second.close()
+
+
 def test_an_agent_with_a_memory_plays_in_games_that_do_not_wait(studio):
     game = begin(studio, FOG, ("human", "hunter"), pace=5)
     seat = Seat(studio, game, game["tokens"]["0"])
