@@ -182,7 +182,13 @@ def test_the_examples_of_the_documentation_are_good_queries():
             check("action", json.loads(line))
         else:
             check("query", json.loads(line))
-            assert play_through(read)
+            if read.game.spec.name in (
+                "corso",
+                "crag",
+                "generala",
+                "general",
+            ):  # the others take long to compile
+                assert play_through(read)
 
 
 @pytest.mark.parametrize(
