@@ -17,6 +17,7 @@ from stratagem.games.hispania.tables import Tables
 
 TOUGH = 2.0  # how much longer a unit lasts that only a 6 can hurt
 SHARPNESS = 1.5  # how sure the stronger side is to win
+DANGER = 0.5  # how much of what may come does come
 
 
 class Force(NamedTuple):
@@ -129,5 +130,5 @@ def keeping(tables: Tables, state: State, force: Force, threat: Force) -> Array:
     """[…, R]: the chance that a force still holds a region when the threat has passed."""
     slope = hit_chance(5 + obstacles(tables, state)) / hit_chance(jnp.int32(5))
     stands = force.defence * force.endurance
-    storm = 0.5 * slope * threat.attack * threat.endurance
+    storm = DANGER * slope * threat.attack * threat.endurance
     return stands / (stands + storm + 1e-6)
