@@ -23,6 +23,7 @@ from stratagem.studio import minds
 from stratagem.studio.table import Table
 
 START_S = 60.0  # the service must be there by then
+MOST_KNOWN = 1000  # agents of games of which it is known whether they remember
 
 
 def serve(path: str, workers: int) -> None:
@@ -70,6 +71,8 @@ class Thinkers:
 
     async def meet(self, title: str, choice: str) -> None:
         """Make sure that an agent exists and plays this game; a StratagemError says why not."""
+        if len(self._remembers) > MOST_KNOWN:
+            self._remembers.clear()
         if (title, choice) not in self._remembers:
             self._remembers[title, choice] = await self._in_pool(minds.meet, title, choice)
 
