@@ -24,6 +24,7 @@ from stratagem.core.game import Game
 from stratagem.core.registry import read_options
 from stratagem.games import make_game
 from stratagem.learners.alphazero import AlphaZero, AlphaZeroConfig, State, policies_of
+from stratagem.learners.mesh import join
 from stratagem.learners.presets import preset
 from stratagem.learners.report import write_report
 from stratagem.learners.run import Run, run
@@ -67,6 +68,14 @@ class Command:
     """Instead of PPO: learn to move as these agents do, who play each other: expander hunter cascade."""
     data: Path | None = None
     """Instead of PPO: learn to move as in the games of a data set (stratagem replays dataset)."""
+    devices: int = 0
+    """PPO: over so many devices; 0 for all there are."""
+    distributed: str = ""
+    """PPO: one of several processes, which all run this command: HOST:PORT of the first, or auto under SLURM."""
+    processes: int = 1
+    """How many processes there are."""
+    process: int = 0
+    """Which of them this is, from 0; the first one writes."""
     minutes: float = 0.0
     """Save and stop after so long; 0 for no limit."""
     rate: int = 20
@@ -75,6 +84,8 @@ class Command:
     """Print one JSON object instead of a table."""
 
     def run(self) -> int:
+        if self.distributed:
+            join(self.distributed, self.processes, self.process)
         use_compile_cache()
         games = [make_game(text) for text in (self.game, *self.also)]
         if train_ppo.fits(games[0]):

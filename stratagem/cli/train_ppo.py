@@ -21,6 +21,7 @@ from stratagem.core.registry import read_options, split_choice
 from stratagem.games import make_game
 from stratagem.learners.cloning import Cloning, CloningConfig
 from stratagem.learners.duel import ladder
+from stratagem.learners.mesh import mesh_of, writes
 from stratagem.learners.ppo import PPO, PPOConfig
 from stratagem.learners.ppo_presets import Preset, ppo_preset
 from stratagem.learners.report import write_report
@@ -53,6 +54,7 @@ class Training:
     json: bool = False
     teachers: tuple[str, ...] = ()
     data: Path | None = None
+    devices: int = 0
 
 
 def fits(game: Game) -> bool:
@@ -82,7 +84,8 @@ def train(asked: Training) -> int:
         moves = "the games of " + (" and ".join(asked.teachers) or str(asked.data))
     else:
         config = configured(preset.config, asked.set)
-        learner = PPO(game, senses, config, first_weights(asked.start, senses, config))
+        first = first_weights(asked.start, senses, config)
+        learner = PPO(game, senses, config, first, mesh_of(asked.devices))
         moves = f"{config.steps} turns in {config.games} games side by side"
     log.print(
         f"Training {game.spec.title}, preset {asked.preset}: {config.iterations} iterations of {moves}. "
@@ -105,6 +108,8 @@ def train(asked: Training) -> int:
         evaluate=climbing(game, senses, preset),
         say=lambda line: log.print(line, highlight=False),
     )
+    if not writes():
+        return 0
     weights = folder / "weights.safetensors"
     network = learner.network(state)
     summary: dict[str, Any] = {

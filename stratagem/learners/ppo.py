@@ -15,10 +15,12 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import Array, lax
+from jax.sharding import Mesh
 
 from stratagem.core.errors import BadOption, Unsupported
 from stratagem.core.game import Game
 from stratagem.learners.guests import Guest
+from stratagem.learners.mesh import by_games, divided, everywhere, spread_rows, whole, writes
 from stratagem.learners.pool import Pool, new_pool, play_pool, renewed, seat_at, share_of
 from stratagem.learners.ppo_rollout import Lanes, Potential, Turn, restock, rewarding, rollout, start_lanes
 from stratagem.learners.ppo_update import (
@@ -138,13 +140,26 @@ class Learned(NamedTuple):
 
 
 class PPO:
-    """The learner. `senses` says how a player of this game sees it; `first` are weights to begin with."""
+    """The learner. `senses` says how a player of this game sees it; `first` are weights to begin with.
 
-    def __init__(self, game: Game, senses: Senses, config: PPOConfig, first: Any = None):
+    With a mesh, its games are spread over the devices.
+    """
+
+    def __init__(
+        self, game: Game, senses: Senses, config: PPOConfig, first: Any = None, mesh: Mesh | None = None
+    ):
         self.game, self.senses, self.config, self._first = game, senses, config, first
         potential = potential_of(senses, config)
-        self._iterate = jax.jit(functools.partial(iterate, game, senses, config, potential))
         self._start = functools.partial(start_learning, game, senses, config)
+        step = functools.partial(iterate, game, senses, config, potential, mesh)
+        if mesh is None:
+            self._layout = None
+            self._begin, self._iterate = jax.jit(self._start), jax.jit(step)
+        else:
+            divided(mesh, games=config.games, minibatch=config.batches(game)[1])
+            self._layout = layout(jax.eval_shape(self._start, jax.random.key(0)), mesh)
+            self._begin = jax.jit(self._start, out_shardings=self._layout)
+            self._iterate = jax.jit(step, out_shardings=(self._layout, everywhere(mesh)))
 
     @property
     def iterations(self) -> int:
@@ -152,10 +167,10 @@ class PPO:
 
     def start(self, key: Array) -> Learned:
         """The state before the first iteration; same key, same run."""
-        learned = jax.jit(self._start)(key)
+        learned = self._begin(key)
         if self._first is not None:
             pool = new_pool(self._first, self.config.pool) if self.config.pool else None
-            learned = learned._replace(network=self._first, average=self._first, pool=pool)
+            learned = self._placed(learned._replace(network=self._first, average=self._first, pool=pool))
         return learned
 
     def iterate(self, state: Learned) -> tuple[Learned, Mapping[str, float]]:
@@ -172,11 +187,25 @@ class PPO:
 
     def save(self, state: Learned, folder: Path) -> None:
         facts = {"kind": "checkpoint", "iteration": self.iteration(state), "network": self.config.network}
-        write_tree(folder / "checkpoint.safetensors", state, facts)
+        state = whole(state)
+        if writes():
+            write_tree(folder / "checkpoint.safetensors", state, facts)
 
     def load(self, folder: Path) -> Learned:
         """What `save` wrote, bit for bit."""
-        return read_tree(folder / "checkpoint.safetensors", jax.eval_shape(self._start, jax.random.key(0)))
+        like = jax.eval_shape(self._start, jax.random.key(0))
+        return self._placed(read_tree(folder / "checkpoint.safetensors", like))
+
+    def _placed(self, state: Learned) -> Learned:
+        """The state on the devices where its parts belong."""
+        return state if self._layout is None else jax.device_put(state, self._layout)
+
+
+def layout(state: Learned, mesh: Mesh) -> Any:
+    """Where the parts of a state live: games where they are played, all else everywhere."""
+    places = jax.tree.map(lambda leaf: everywhere(mesh), state)
+    lanes = jax.tree.map(lambda leaf: by_games(mesh), state.lanes)
+    return places._replace(lanes=lanes._replace(stock=places.lanes.stock))
 
 
 def potential_of(senses: Any, config: PPOConfig) -> Potential | None:
@@ -211,7 +240,12 @@ def optimiser(config: PPOConfig) -> optax.GradientTransformation:
 
 
 def iterate(
-    game: Game, senses: Senses, config: PPOConfig, potential: Potential | None, learned: Learned
+    game: Game,
+    senses: Senses,
+    config: PPOConfig,
+    potential: Potential | None,
+    mesh: Mesh | None,
+    learned: Learned,
 ) -> tuple[Learned, dict[str, Array]]:
     """One iteration, from games to weights."""
     key, stock_key, play_key, learn_key = jax.random.split(learned.key, 4)
@@ -220,7 +254,7 @@ def iterate(
     reward = rewarding(game, potential, config.shaping_at(learned.iteration))
     if learned.pool is None:
         lanes, turns = rollout(game, senses, player, lanes, config.steps, reward, play_key)
-        learned, losses = learn(game, senses, config, learned, turns, learn_key)
+        learned, losses = learn(game, senses, config, learned, turns, learn_key, mesh)
         learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes)
         return learned, losses | told(turns)
 
@@ -230,7 +264,7 @@ def iterate(
     pool, lanes, turns = play_pool(
         game, senses, learned.pool, lanes, config.steps, config.chunk, play, play_key
     )
-    learned, losses = learn(game, senses, config, learned, turns, learn_key)
+    learned, losses = learn(game, senses, config, learned, turns, learn_key, mesh)
     share = share_of(pool)
     pool = renewed(pool, learned.network, config.pool_wins, config.pool_games)
     learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes, pool=pool)
@@ -238,7 +272,13 @@ def iterate(
 
 
 def learn(
-    game: Game, senses: Senses, config: PPOConfig, learned: Learned, turns: Turn, key: Array
+    game: Game,
+    senses: Senses,
+    config: PPOConfig,
+    learned: Learned,
+    turns: Turn,
+    key: Array,
+    mesh: Mesh | None = None,
 ) -> tuple[Learned, dict[str, Array]]:
     """The updates of one iteration."""
     advantage, known = advantages_of(turns, config.discount, config.trace, config.cut_is_draw)
@@ -254,7 +294,7 @@ def learn(
     rate = config.rate_at(learned.iteration)
 
     def update(learned: Learned, rows: Array) -> tuple[Learned, dict[str, Array]]:
-        batch = jax.tree.map(lambda leaf: leaf[rows], samples)
+        batch = spread_rows(jax.tree.map(lambda leaf: leaf[rows], samples), mesh)
         return one_update(senses, config, weights, rate, learned, batch)
 
     orders = jax.vmap(lambda one: jax.random.permutation(one, count * size))(

@@ -3,6 +3,7 @@
 A run is a folder: `config.json` says what it is, `metrics.jsonl` (and TensorBoard events) what happened,
 `checkpoints/` holds what it takes to go on, `weights.safetensors` what plays. Killed at any moment, it goes on from
 the last checkpoint as if nothing had happened. Ctrl-C finishes the iteration, saves and leaves; a second one leaves.
+Of several processes that learn together, all walk through this, one writes, and when one is to stop they all do.
 """
 
 import errno
@@ -20,6 +21,7 @@ import jax
 
 from stratagem.core.errors import BadOption, StratagemError
 from stratagem.core.files import append_json, read_json, recover_lines, write_json
+from stratagem.learners.mesh import any_process, writes
 
 S = TypeVar("S")
 Evaluate = Callable[[Any, int], Mapping[str, float]]  # (network, iterations done) -> numbers to log
@@ -88,17 +90,17 @@ def run(
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
     state = _begin(learner, settings, config)
     began, first = time.monotonic(), learner.iteration(state)
-    log = _Log(settings.folder)
+    log = _Log(settings.folder) if writes() else _Silence()
     saved = first
     try:
         with _stopping() as stop, progress(learner.iterations, first, say) as show:
             while (done := learner.iteration(state)) < learner.iterations and not stop():
                 before = time.monotonic()
-                state, metrics = learner.iterate(state)
+                state, metrics = _iterate(learner, state, saved)
                 done += 1
                 row = {"iteration": done, "seconds": time.monotonic() - before, **metrics}
-                out_of_time = settings.minutes and time.monotonic() - began > 60 * settings.minutes
-                last = done >= learner.iterations or done == settings.stop_at or out_of_time or stop()
+                out_of_time = bool(settings.minutes) and time.monotonic() - began > 60 * settings.minutes
+                last = done >= learner.iterations or done == settings.stop_at or stop(out_of_time)
                 if evaluate and settings.evaluate_every and (done % settings.evaluate_every == 0 or last):
                     row |= evaluate(learner.network(state), done)
                 log.add(row)
@@ -114,10 +116,26 @@ def run(
     return state, learner.iteration(state) >= learner.iterations
 
 
+def _iterate(learner: Learner[S], state: S, saved: int) -> tuple[S, Mapping[str, float]]:
+    """An iteration; when another process is lost in the middle of it, what was saved is what there is."""
+    try:
+        return learner.iterate(state)
+    except jax.errors.JaxRuntimeError as error:
+        if jax.process_count() == 1:
+            raise
+        raise StratagemError(
+            f"a process of this run is gone, so it ends here; nothing is lost up to iteration {saved}: start all "
+            f"processes again with --resume ({str(error).splitlines()[0]})"
+        ) from error
+
+
 def _begin(learner: Learner[S], settings: Run, config: Mapping[str, Any]) -> S:
     """A new run, or an old one where it was left; refuses to mix up two."""
     written = settings.folder / "config.json"
     full = {**config, "seed": settings.seed}
+    if not writes():
+        found = settings.resume and any(settings.checkpoints.glob("*.safetensors"))
+        return learner.load(settings.checkpoints) if found else learner.start(jax.random.key(settings.seed))
     if settings.resume and written.exists():
         stored = read_json(written)
         differing = sorted(key for key in stored.keys() | full.keys() if stored.get(key) != full.get(key))
@@ -159,8 +177,8 @@ def _keep(learner: Learner[S], state: S, settings: Run, saved: int) -> None:
 
 
 @contextmanager
-def _stopping() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C (or a polite kill) was sent; the second one is not caught."""
+def _stopping() -> Iterator[Callable[..., bool]]:
+    """Whether Ctrl-C (or a polite kill) was sent, to any of the processes; the second one is not caught."""
     asked = False
     known: dict[int, Any] = {}
 
@@ -175,10 +193,20 @@ def _stopping() -> Iterator[Callable[[], bool]]:
     except ValueError:
         known.clear()  # Not in the main thread: whoever runs this has to stop it.
     try:
-        yield lambda: asked
+        yield lambda also=False: any_process(asked or also)
     finally:
         for number, handler in known.items():
             signal.signal(number, handler)
+
+
+class _Silence:
+    """What a process does that does not write."""
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 class _Log:
