@@ -51,6 +51,14 @@ def press(page, *places):
     expect(page.locator("#moves li")).not_to_have_count(before)
 
 
+def score(page, place):
+    """Click a category and wait until it is scored; before that all dice are kept, which is a move of its own."""
+    scored = page.locator("#moves li", has_text=re.compile(f"^{place.get_attribute('data-category')}$"))
+    before = scored.count()
+    place.click()
+    expect(scored).not_to_have_count(before)
+
+
 def replay_of(page, studio):
     """The finished game as the server tells it, checked move by move."""
     name = page.url.rsplit("/", 1)[1]
@@ -204,7 +212,7 @@ def test_dice_are_kept_rolled_and_scored_to_the_end(page, studio, name):
     expect(page.locator("#moves li")).to_have_text([f"keep {before[0]}"])
     assert len(page.locator("#dice code").last.text_content()) == 64  # the seal of the luck to come
     while my_turn_or_over(page):
-        press(page, page.locator("[data-category]").last)
+        score(page, page.locator("[data-category]").last)
     replay = replay_of(page, studio)
     assert replay.fair["commitment"] == page.locator("#dice code").last.text_content()
     final = list(replays.positions(replay))[-1]
@@ -217,7 +225,7 @@ def test_dice_are_kept_rolled_and_scored_to_the_end(page, studio, name):
 def test_a_review_of_dice_tells_luck_from_skill(page, studio):
     begin(page, "crag", None, ("human", "standing-greedy"))
     while my_turn_or_over(page):
-        press(page, page.locator("[data-category]").first)
+        score(page, page.locator("[data-category]").first)
     replay = replay_of(page, studio)
     page.get_by_role("link", name="Review it").click()
     expect(page.locator("#progress")).to_contain_text(f"All {len(replay.actions)} decisions judged")
