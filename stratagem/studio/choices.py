@@ -50,7 +50,7 @@ STRENGTHS: dict[str, tuple[tuple[str, str], ...]] = {
         ("fair", "hunter"),
         ("strong", "cascade"),
     ),
-    "hispania": (("random", "random"), ("fair", "naive")),
+    "hispania": (("random", "random"), ("easy", "naive"), ("fair", "historical")),
     **dict.fromkeys(
         DICE,
         (
@@ -68,7 +68,7 @@ ADVISERS = {
     "corso": "mm:depth=5,temperature=0",
     "general": "expectimax:depth=2",
     "generals": "cascade",
-    "hispania": "naive",
+    "hispania": "historical",
 } | dict.fromkeys(DICE, "maximus")
 
 LIMITS = {"depth": (1, 6), "simulations": (1, 1600), "temperature": (0, 10), "weight": (0, 1), "considered": (1, 64),
