@@ -33,7 +33,9 @@ EMPTY, MARBLE, DYED = 0, 1, 2
 
 
 def plain_moves(board, player):
-    return [i for i, (kind, owner) in enumerate(board) if kind == EMPTY or (kind == MARBLE and owner == player)]
+    return [
+        i for i, (kind, owner) in enumerate(board) if kind == EMPTY or (kind == MARBLE and owner == player)
+    ]
 
 
 def plain_step(board, player, cell):
@@ -117,7 +119,9 @@ def positions(count, rng):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batch", type=int, nargs="*", default=None, help="games side by side; several are tried")
+    parser.add_argument(
+        "--batch", type=int, nargs="*", default=None, help="games side by side; several are tried"
+    )
     parser.add_argument("--skip-minimax", action="store_true")
     options = parser.parse_args()
     rng = random.Random(0)

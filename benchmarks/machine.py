@@ -37,7 +37,12 @@ def measure(work: Callable[[], Any], repeats: int = 5, least: float = 0.0) -> di
         start = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - start)
-    return {"median": statistics.median(seconds), "low": min(seconds), "high": max(seconds), "repeats": len(seconds)}
+    return {
+        "median": statistics.median(seconds),
+        "low": min(seconds),
+        "high": max(seconds),
+        "repeats": len(seconds),
+    }
 
 
 def report(name: str, **facts: Any) -> None:

@@ -116,7 +116,9 @@ def started(path, choice, game):
     taught = load_weights(path, game)
     fresh = make_network(choice, game, jax.random.key(0))
     more = fresh.blocks[len(taught.blocks) :]
-    silent = [eqx.tree_at(lambda block: block.second.weight, block, replace_fn=jnp.zeros_like) for block in more]
+    silent = [
+        eqx.tree_at(lambda block: block.second.weight, block, replace_fn=jnp.zeros_like) for block in more
+    ]
     return eqx.tree_at(lambda network: network.blocks, taught, taught.blocks + silent)
 
 

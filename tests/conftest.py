@@ -8,7 +8,10 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+if (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):
     # Started in the background of a shell, Ctrl-C is ignored here and in every program that a test starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -59,7 +59,7 @@ class Puct:
     alpha: float = 0.5
     """Concentration of the noise; the papers take about ten divided by the number of legal moves."""
     contenders: float = 1.0
-    """At temperature zero: the best value among actions with this share of the most visits; 1 plays the most visited."""
+    """At temperature zero: the best value among actions with this share of the most visits; 1 is the most visited."""
 
     def prepare(self, logits: Array, key: Array) -> tuple[Array, Any]:
         if self.noise == 0:

@@ -119,7 +119,9 @@ class Reference:
 
     def holders(self, region):
         """The nations with units in a region."""
-        return sorted({one["nation"] for one in self.pieces if one["region"] == region and not self.is_leader(one)})
+        return sorted(
+            {one["nation"] for one in self.pieces if one["region"] == region and not self.is_leader(one)}
+        )
 
     def others(self, region, nation):
         return [one for one in self.holders(region) if one != nation]
@@ -159,7 +161,8 @@ class Reference:
         for size in range(1, len(row) + 1):
             for chosen in itertools.combinations(range(len(row)), size):
                 skipped = any(
-                    slot and slot - 1 not in chosen and self.alike(row[slot], row[slot - 1]) for slot in chosen
+                    slot and slot - 1 not in chosen and self.alike(row[slot], row[slot - 1])
+                    for slot in chosen
                 )
                 if not skipped:
                     yield sum(1 << slot for slot in chosen), [row[slot] for slot in chosen]
@@ -202,7 +205,9 @@ class Reference:
             if event["round"] != self.round:
                 continue
             gone = self.nation_number[event.get("nation") or event.get("from")]
-            leaving = sorted((one for one in self.pieces if one["nation"] == gone), key=lambda one: one["age"])
+            leaving = sorted(
+                (one for one in self.pieces if one["nation"] == gone), key=lambda one: one["age"]
+            )
             self.pieces = [one for one in self.pieces if one["nation"] != gone]
             self.waiting = [ticket for ticket in self.waiting if ticket["nation"] != gone]
             self.points[gone] = 0
@@ -542,7 +547,9 @@ class Reference:
     def losses(self, targets, hits):
         """The units that fall; the others keep their wounds."""
         for value in sorted(hits):
-            standing = [one for one in targets if one["hp"] > 0 and self.types[one["kind"]]["min_die"] <= value]
+            standing = [
+                one for one in targets if one["hp"] > 0 and self.types[one["kind"]]["min_die"] <= value
+            ]
             if standing:
                 struck = min(
                     standing,
