@@ -8,7 +8,6 @@ made and, weighed against it, that of the result.
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -18,10 +17,10 @@ from jax import Array, lax
 
 from stratagem.core.errors import BadOption
 from stratagem.learners.cloning_sources import Moves, Source
+from stratagem.learners.whole_state import WholeState, numbers
 from stratagem.networks import cast, make_network
 from stratagem.networks.judgements import belief_loss, value_of
 from stratagem.networks.senses import Senses
-from stratagem.networks.tensors import read_tree, write_tree
 
 HEADS = ("policy", "value")  # the fields of a network that come last
 
@@ -80,17 +79,13 @@ class Learned(NamedTuple):
     carried: Any  # by the source
 
 
-class Cloning:
+class Cloning(WholeState):
     """The learner. `first` are weights to begin with."""
 
     def __init__(self, senses: Senses, source: Source, config: CloningConfig, first: Any = None):
         self.senses, self.source, self.config, self._first = senses, source, config, first
         self._iterate = jax.jit(functools.partial(iterate, senses, source, config))
         self._start = functools.partial(start_learning, senses, source, config)
-
-    @property
-    def iterations(self) -> int:
-        return self.config.iterations
 
     def start(self, key: Array) -> Learned:
         """The state before the first iteration; same key, same run."""
@@ -102,22 +97,7 @@ class Cloning:
     def iterate(self, state: Learned) -> tuple[Learned, Mapping[str, float]]:
         """One iteration: (the state after it, numbers to log)."""
         state, metrics = self._iterate(state, self.source.fetch(self.iteration(state)))
-        return state, {name: float(value) for name, value in jax.device_get(metrics).items()}
-
-    def iteration(self, state: Learned) -> int:
-        return int(state.iteration)
-
-    def network(self, state: Learned) -> Any:
-        """The network that plays."""
-        return state.average
-
-    def save(self, state: Learned, folder: Path) -> None:
-        facts = {"kind": "checkpoint", "iteration": self.iteration(state), "network": self.config.network}
-        write_tree(folder / "checkpoint.safetensors", state, facts)
-
-    def load(self, folder: Path) -> Learned:
-        """What `save` wrote, bit for bit."""
-        return read_tree(folder / "checkpoint.safetensors", jax.eval_shape(self._start, jax.random.key(0)))
+        return state, numbers(metrics)
 
 
 def start_learning(senses: Senses, source: Source, config: CloningConfig, key: Array) -> Learned:

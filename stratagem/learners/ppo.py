@@ -8,7 +8,6 @@ that mattered, one pass of updates, and a moving average of the weights, which i
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -20,7 +19,7 @@ from jax.sharding import Mesh
 from stratagem.core.errors import BadOption, Unsupported
 from stratagem.core.game import Game
 from stratagem.learners.guests import Guest
-from stratagem.learners.mesh import by_games, divided, everywhere, spread_rows, whole, writes
+from stratagem.learners.mesh import by_games, divided, everywhere, spread_rows
 from stratagem.learners.pool import Pool, new_pool, play_pool, renewed, seat_at, share_of
 from stratagem.learners.ppo_rollout import Lanes, Potential, Turn, restock, rewarding, rollout, start_lanes
 from stratagem.learners.ppo_update import (
@@ -31,9 +30,9 @@ from stratagem.learners.ppo_update import (
     filtered,
     samples_at,
 )
+from stratagem.learners.whole_state import WholeState, numbers
 from stratagem.networks import cast, make_network
 from stratagem.networks.senses import Senses
-from stratagem.networks.tensors import read_tree, write_tree
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ class Learned(NamedTuple):
     pool: Pool | None = None
 
 
-class PPO:
+class PPO(WholeState):
     """The learner. `senses` says how a player of this game sees it; `first` are weights to begin with.
 
     With a mesh, its games are spread over the devices.
@@ -161,43 +160,20 @@ class PPO:
             self._begin = jax.jit(self._start, out_shardings=self._layout)
             self._iterate = jax.jit(step, out_shardings=(self._layout, everywhere(mesh)))
 
-    @property
-    def iterations(self) -> int:
-        return self.config.iterations
-
     def start(self, key: Array) -> Learned:
         """The state before the first iteration; same key, same run."""
         learned = self._begin(key)
         if self._first is not None:
             pool = new_pool(self._first, self.config.pool) if self.config.pool else None
-            learned = self._placed(learned._replace(network=self._first, average=self._first, pool=pool))
+            learned = self.placed(learned._replace(network=self._first, average=self._first, pool=pool))
         return learned
 
     def iterate(self, state: Learned) -> tuple[Learned, Mapping[str, float]]:
         """One iteration: (the state after it, numbers to log)."""
         state, metrics = self._iterate(state)
-        return state, {name: float(value) for name, value in jax.device_get(metrics).items()}
+        return state, numbers(metrics)
 
-    def iteration(self, state: Learned) -> int:
-        return int(state.iteration)
-
-    def network(self, state: Learned) -> Any:
-        """The network that plays."""
-        return state.average
-
-    def save(self, state: Learned, folder: Path) -> None:
-        facts = {"kind": "checkpoint", "iteration": self.iteration(state), "network": self.config.network}
-        state = whole(state)
-        if writes():
-            write_tree(folder / "checkpoint.safetensors", state, facts)
-
-    def load(self, folder: Path) -> Learned:
-        """What `save` wrote, bit for bit."""
-        like = jax.eval_shape(self._start, jax.random.key(0))
-        return self._placed(read_tree(folder / "checkpoint.safetensors", like))
-
-    def _placed(self, state: Learned) -> Learned:
-        """The state on the devices where its parts belong."""
+    def placed(self, state: Learned) -> Learned:
         return state if self._layout is None else jax.device_put(state, self._layout)
 
 

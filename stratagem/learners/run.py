@@ -96,7 +96,7 @@ def run(
         with _stopping() as stop, progress(learner.iterations, first, say) as show:
             while (done := learner.iteration(state)) < learner.iterations and not stop():
                 before = time.monotonic()
-                state, metrics = _iterate(learner, state, saved)
+                state, metrics = learner.iterate(state)
                 done += 1
                 row = {"iteration": done, "seconds": time.monotonic() - before, **metrics}
                 out_of_time = bool(settings.minutes) and time.monotonic() - began > 60 * settings.minutes
@@ -111,15 +111,6 @@ def run(
                     saved = done
                 if last:
                     break
-    finally:
-        log.close()
-    return state, learner.iteration(state) >= learner.iterations
-
-
-def _iterate(learner: Learner[S], state: S, saved: int) -> tuple[S, Mapping[str, float]]:
-    """An iteration; when another process is lost in the middle of it, what was saved is what there is."""
-    try:
-        return learner.iterate(state)
     except jax.errors.JaxRuntimeError as error:
         if jax.process_count() == 1:
             raise
@@ -127,6 +118,9 @@ def _iterate(learner: Learner[S], state: S, saved: int) -> tuple[S, Mapping[str,
             f"a process of this run is gone, so it ends here; nothing is lost up to iteration {saved}: start all "
             f"processes again with --resume ({str(error).splitlines()[0]})"
         ) from error
+    finally:
+        log.close()
+    return state, learner.iteration(state) >= learner.iterations
 
 
 def _begin(learner: Learner[S], settings: Run, config: Mapping[str, Any]) -> S:

