@@ -164,11 +164,12 @@ async def bench(options, studio, address):
             ),
         )
         metrics = (await http.get("/api/metrics")).json()
-    early = [row for row in samples if row[0] > 0.2 * 60 * options.minutes][:6] or samples
-    late = samples[-6:]
 
-    def mean(rows, column):
-        return round(sum(row[column] for row in rows) / len(rows), 1)
+    def by_minute(column):
+        """MiB, the mean of each minute."""
+        minutes = sorted({int(row[0] // 60) for row in samples})
+        rows = [[row[column] for row in samples if row[0] // 60 == minute] for minute in minutes]
+        return [round(sum(row) / len(row), 1) for row in rows]
 
     return {
         "games_at_once": options.games,
@@ -188,10 +189,7 @@ async def bench(options, studio, address):
             "p95": at(tally.trips, 0.95),
             "p99": at(tally.trips, 0.99),
         },
-        "memory_mib": {
-            "server": {"early": mean(early, 1), "late": mean(late, 1)},
-            "all": {"early": mean(early, 2), "late": mean(late, 2)},
-        },
+        "memory_mib_by_minute": {"server": by_minute(1), "all": by_minute(2)},
         "goal_ms": GOAL_MS,
         "reached": not (tally.lost or tally.doubled or tally.altered or tally.errors)
         and metrics["latency_ms"]["p95"] < GOAL_MS,

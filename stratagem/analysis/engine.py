@@ -21,11 +21,12 @@ import numpy as np
 from stratagem import __version__
 from stratagem.analysis.answers import answer, ended, no_results
 from stratagem.analysis.bad_query import BadQuery
-from stratagem.analysis.evaluators import evaluators_for, make_evaluator
+from stratagem.analysis.evaluators import evaluators_for, make_evaluator, make_weigher
 from stratagem.analysis.judgement import Judgement, Question
-from stratagem.analysis.positions import play_through, question_at
+from stratagem.analysis.positions import Place, play_through, question_at
 from stratagem.analysis.programs import programs
 from stratagem.analysis.query import Order, Query, decode, read_query
+from stratagem.analysis.rolls import roll_before, rolls_dice
 from stratagem.core.errors import StratagemError
 from stratagem.games import GAMES, make_game
 
@@ -54,7 +55,7 @@ class Job:
     say: Listener
     turns: deque[int]
     """Still to be answered."""
-    positions: dict[int, Any] | None = None
+    positions: dict[int, Place] | None = None
     running: bool = False
     stopped: bool = False
 
@@ -234,14 +235,14 @@ class Engine:
         if job.positions is None:
             job.positions = play_through(query)
             for turn in query.turns:
-                question_at(query, turn, *job.positions[turn])
+                question_at(query, turn, job.positions[turn])
         turn = job.turns[0]
-        state, past = job.positions.pop(turn)
-        question = question_at(query, turn, state, past)
+        place = job.positions.pop(turn)
+        question = question_at(query, turn, place)
         if question is None:
-            told = ended(query, turn, np.asarray(programs(query.game).returns(state)).tolist())
+            told = ended(query, turn, np.asarray(programs(query.game).returns(place.state)).tolist())
         else:
-            told = self._judge(job, turn, question)
+            told = self._judge(job, turn, question) | self._roll(job, turn, question, place)
         with self._changed:
             job.turns.popleft()
             job.say(told)
@@ -272,6 +273,15 @@ class Engine:
             if key is not None and not job.stopped:
                 self._keep(key, judged)
         return answer(query, turn, question, judged, name, evaluator)
+
+    def _roll(self, job: Job, turn: int, question: Question, place: Place) -> dict[str, Any]:
+        """The roll before a decision, where it is asked for and there was one."""
+        query = job.query
+        known = turn > 0 or query.position is None  # what came before a position that was given is not known
+        if not query.rolls or not known or job.stopped or not rolls_dice(query.game):
+            return {}
+        found = roll_before(make_weigher(query.game, query.evaluator), question, place.before)
+        return {} if found is None else {"roll": found.as_json()}
 
     def _keep(self, key: Any, judged: Judgement) -> None:
         with self._changed:

@@ -181,6 +181,15 @@ def _every(value: Any, game: Game) -> float:
     return float(value)
 
 
+def _yes_or_no(field: str) -> Callable[[Any, Game], bool]:
+    def read(value: Any, game: Game) -> bool:
+        if not isinstance(value, bool):
+            raise BadQuery(field, f"{field} is true or false, not {kind_of(value)}")
+        return value
+
+    return read
+
+
 READERS: dict[str, Callable[[Any, Game], Any]] = {
     "ruleset": _ruleset,
     "moves": _moves,
@@ -194,6 +203,7 @@ READERS: dict[str, Callable[[Any, Game], Any]] = {
     "maxVisits": _whole("maxVisits", 1, MOST_VISITS),
     "maxMoves": _whole("maxMoves", 1, 1_000_000),
     "includeMoves": _include,
+    "includeRolls": _yes_or_no("includeRolls"),
     "reportDuringSearchEvery": _every,
     "priority": _whole("priority", -1_000_000, 1_000_000),
 }

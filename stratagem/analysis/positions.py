@@ -1,6 +1,6 @@
 """From a query to the decisions that it asks about."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,21 @@ from stratagem.core.errors import DamagedFile, IllegalAction
 from stratagem.protocols.replay import BadOutcome, Replay, positions
 
 
-def play_through(query: Query) -> dict[int, tuple[Any, tuple[tuple[Any, tuple[int, ...]], ...]]]:
-    """By turn: (the state, what came before it). Only asked turns; the past only in games with secrets."""
+Turn = tuple[Any, tuple[int, ...]]  # a state, and what every seat did there
+
+
+class Place(NamedTuple):
+    """One position of a game, and how it came about."""
+
+    state: Any
+    past: tuple[Turn, ...]
+    """All turns before it, the first one first; only in games with secrets."""
+    before: Turn | None
+    """The turn before it; None at the start."""
+
+
+def play_through(query: Query) -> dict[int, Place]:
+    """The positions that are asked for, by turn."""
     game, moves = query.game, query.moves
     spec = game.spec
     if query.position is not None:
@@ -34,14 +47,16 @@ def play_through(query: Query) -> dict[int, tuple[Any, tuple[tuple[Any, tuple[in
         fair=query.fair,
     )
     asked, remembers = set(query.turns), spec.information == "imperfect"
-    found: dict[int, tuple[Any, Any]] = {}
-    past: list[tuple[Any, tuple[int, ...]]] = []
+    found: dict[int, Place] = {}
+    past: list[Turn] = []
+    before: Turn | None = None
     try:
         for turn, state in enumerate(positions(replay, game)):
             if turn in asked:
-                found[turn] = state, tuple(past)
-            if remembers and turn < len(moves):
-                past.append((state, moves[turn]))
+                found[turn] = Place(state, tuple(past), before)
+            before = (state, moves[turn]) if turn < len(moves) else None
+            if remembers and before is not None:
+                past.append(before)
     except BadOutcome as error:
         raise BadQuery("outcomes", str(error), query.id) from None
     except (IllegalAction, DamagedFile) as error:
@@ -56,9 +71,9 @@ def _check_position(query: Query) -> None:
         raise BadQuery("position", str(error)[:500] or type(error).__name__, query.id) from None
 
 
-def question_at(query: Query, turn: int, state: Any, past: Any) -> Question | None:
+def question_at(query: Query, turn: int, place: Place) -> Question | None:
     """The decision to be judged; None in a game that is over."""
-    play = programs(query.game)
+    play, state = programs(query.game), place.state
     if bool(play.done(state)):
         return None
     movers = np.flatnonzero(np.asarray(play.to_move(state))).tolist()
@@ -67,7 +82,7 @@ def question_at(query: Query, turn: int, state: Any, past: Any) -> Question | No
         raise BadQuery("seat", f"seat {seat} is not to move at turn {turn}; seat {movers[0]} is", query.id)
     played = (query.moves[turn][seat],) if turn < len(query.moves) else ()
     asked = tuple(dict.fromkeys((*played, *query.asked)))
-    question = Question(query.game, state, seat, query.visits, past, asked)
+    question = Question(query.game, state, seat, query.visits, place.past, asked)
     if not len(question.legal):
         raise BadQuery("position", f"seat {seat} is to move but can do nothing: no game leads here", query.id)
     return question

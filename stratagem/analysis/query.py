@@ -48,6 +48,8 @@ class Query:
     every: float | None = None
     """Seconds between answers on the way."""
     priority: int = 0
+    rolls: bool = False
+    """Whether to tell of the roll before each position."""
 
 
 def decode(line: bytes | str) -> dict[str, Any]:
@@ -128,6 +130,7 @@ def _query(id: str, content: Mapping[str, Any]) -> Query:
         asked=found.get("includeMoves", ()),
         every=found.get("reportDuringSearchEvery"),
         priority=found.get("priority", 0),
+        rolls=found.get("includeRolls", False),
     )
     _check_luck(query)
     if query.seat is None and game.spec.dynamics == "simultaneous":

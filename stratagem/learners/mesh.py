@@ -5,6 +5,7 @@ from. XLA splits the rest and averages the gradients. Random numbers do not depe
 four is the run on one, up to the order in which floats are added.
 """
 
+import re
 from typing import Any
 
 import jax
@@ -78,6 +79,12 @@ def any_process(flag: bool) -> bool:
     if jax.process_count() == 1:
         return flag
     return bool(np.any(multihost_utils.process_allgather(np.array(flag))))
+
+
+def lost(error: Exception) -> bool:
+    """Whether this says that another process is gone. XLA's status comes as either type, depending on where it hits."""
+    status = isinstance(error, jax.errors.JaxRuntimeError) or re.match(r"[A-Z_]+: ", str(error)) is not None
+    return jax.process_count() > 1 and status
 
 
 def writes() -> bool:

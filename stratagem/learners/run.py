@@ -21,7 +21,7 @@ import jax
 
 from stratagem.core.errors import BadOption, StratagemError
 from stratagem.core.files import append_json, read_json, recover_lines, write_json
-from stratagem.learners.mesh import any_process, writes
+from stratagem.learners.mesh import any_process, lost, writes
 
 S = TypeVar("S")
 Evaluate = Callable[[Any, int], Mapping[str, float]]  # (network, iterations done) -> numbers to log
@@ -111,8 +111,8 @@ def run(
                     saved = done
                 if last:
                     break
-    except jax.errors.JaxRuntimeError as error:
-        if jax.process_count() == 1:
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+        if not lost(error):
             raise
         raise StratagemError(
             f"a process of this run is gone, so it ends here; nothing is lost up to iteration {saved}: start all "

@@ -65,6 +65,9 @@ CHOICE: Mapping[str, tuple[str, ...]] = {
 }
 """The evaluators of each game, in the order in which they are tried; EVERYWHERE for the others."""
 
+WEIGHERS: Mapping[str, str] = {"hispania": "likes"}
+"""Who says what each outcome of a roll is worth, where the first evaluator cannot: a few games do not tell them apart."""
+
 QUICK_CELLS = 16
 """Boards up to this many cells are solved at once; larger ones only when `perfect` is asked for by name."""
 
@@ -97,6 +100,11 @@ def make_evaluator(game: Any, name: str | None = None) -> tuple[str, Evaluator]:
         except StratagemError as error:
             refusals.append(f"{candidate}: {error}")
     raise UnknownName(f"nobody judges {game.spec.title}: {'; '.join(refusals)}")
+
+
+def make_weigher(game: Any, name: str | None = None) -> Evaluator:
+    """Who says what outcomes of chance are worth, in a game that is judged by `name`."""
+    return make_evaluator(game, WEIGHERS.get(game.spec.name, name))[1]
 
 
 @lru_cache(maxsize=16)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import erf, sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,6 +45,9 @@ class Solved:
         values = Malina(self.game).values(question.state)[question.legal]
         return judgement(question, Malina(self.game), values, values, "")
 
+    def worths(self, states: list[Any], seat: int) -> np.ndarray:
+        return for_seat(states, seat, [float(Malina(self.game).values(state).max()) for state in states])
+
 
 @dataclass(frozen=True)
 class MindfulValues:
@@ -63,6 +66,10 @@ class MindfulValues:
         shares = (1 + equities) / 2
         note = "equities that hold if everybody plays for points from now on"
         return judgement(question, Mindful(self.game), values_of(shares, self.game.players), equities, note)
+
+    def worths(self, states: list[Any], seat: int) -> np.ndarray:
+        equities = np.array([Mindful(self.game).values(state).max() for state in states])
+        return for_seat(states, seat, values_of((1 + equities) / 2, self.game.players).tolist())
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,13 @@ class Points:
         )
         return judgement(question, Maximus(self.game), values_of(shares, self.game.players), finals, note)
 
+    def worths(self, states: list[Any], seat: int) -> np.ndarray:
+        shares = []
+        for state in states:
+            mover, found = sheets(self.game, state)
+            shares.append(self.share(found[mover].score + Maximus(self.game).values(state).max(), mover, found))
+        return for_seat(states, seat, values_of(np.array(shares), self.game.players).tolist())
+
     def share(self, final: float, mover: int, found: Sequence[Sheet]) -> float:
         """The chance to end ahead of all others, as if results were bell curves of a usual width."""
         expected = expected_scores(self.game.family)
@@ -99,6 +113,12 @@ class Points:
 def values_of(shares: np.ndarray, seats: int) -> np.ndarray:
     """Values from shares of the win: the inverse of `winrate`."""
     return (seats * shares - 1) / (seats - 1)
+
+
+def for_seat(states: list[Any], seat: int, values: list[float]) -> np.ndarray:
+    """float64[…]: the values of the movers of a game of two, for one seat. With more seats it must be the mover itself."""
+    movers = [int(state.mover) for state in states]
+    return np.array([value if mover == seat else -value for mover, value in zip(movers, values, strict=True)])
 
 
 def judgement(

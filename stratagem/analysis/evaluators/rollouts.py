@@ -143,6 +143,10 @@ def lead(game: Any, state: Any) -> Array:
     """float32[P]: a guess from the points in an unfinished game; zero where none are counted."""
     if not isinstance(game, Scored):
         return jnp.zeros(game.spec.seats, jnp.float32)
-    scores = game.scores(state).astype(jnp.float32)
-    shares = jax.nn.softmax(2 * scores / POINTS)
+    return shares_of_the_win(game.scores(state).astype(jnp.float32))
+
+
+def shares_of_the_win(points: Array) -> Array:
+    """float32[P]: values from points."""
+    shares = jax.nn.softmax(2 * points / POINTS)
     return (len(shares) * shares - 1) / (len(shares) - 1)
