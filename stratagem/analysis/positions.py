@@ -11,7 +11,6 @@ from stratagem.analysis.query import Query
 from stratagem.core.errors import DamagedFile, IllegalAction
 from stratagem.protocols.replay import BadOutcome, Replay, positions
 
-
 Turn = tuple[Any, tuple[int, ...]]  # a state, and what every seat did there
 
 

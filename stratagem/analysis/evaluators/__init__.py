@@ -66,7 +66,7 @@ CHOICE: Mapping[str, tuple[str, ...]] = {
 """The evaluators of each game, in the order in which they are tried; EVERYWHERE for the others."""
 
 WEIGHERS: Mapping[str, str] = {"hispania": "likes"}
-"""Who says what each outcome of a roll is worth, where the first evaluator cannot: a few games do not tell them apart."""
+"""Who says what outcomes of a roll are worth, where the first evaluator cannot: a few games do not tell them apart."""
 
 QUICK_CELLS = 16
 """Boards up to this many cells are solved at once; larger ones only when `perfect` is asked for by name."""

@@ -94,7 +94,9 @@ class Points:
         shares = []
         for state in states:
             mover, found = sheets(self.game, state)
-            shares.append(self.share(found[mover].score + Maximus(self.game).values(state).max(), mover, found))
+            shares.append(
+                self.share(found[mover].score + Maximus(self.game).values(state).max(), mover, found)
+            )
         return for_seat(states, seat, values_of(np.array(shares), self.game.players).tolist())
 
     def share(self, final: float, mover: int, found: Sequence[Sheet]) -> float:
@@ -116,7 +118,7 @@ def values_of(shares: np.ndarray, seats: int) -> np.ndarray:
 
 
 def for_seat(states: list[Any], seat: int, values: list[float]) -> np.ndarray:
-    """float64[…]: the values of the movers of a game of two, for one seat. With more seats it must be the mover itself."""
+    """float64[…]: the movers' values as one seat has them, in a game of two; with more seats it must be the mover."""
     movers = [int(state.mover) for state in states]
     return np.array([value if mover == seat else -value for mover, value in zip(movers, values, strict=True)])
 

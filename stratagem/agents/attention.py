@@ -1,0 +1,40 @@
+"""Where the network of a policy looks, for those who want to see it."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+from jax import Array
+
+from stratagem.agents.policy import policy_of
+from stratagem.agents.senses import senses_for
+from stratagem.core.errors import Unsupported
+from stratagem.networks.attention_maps import attention_maps
+from stratagem.networks.transformer import PatchNet
+
+
+class Looking(NamedTuple):
+    """How to ask one network."""
+
+    patch: int  # cells along a side of a patch
+    maps: Callable[[Any, Any], Array]  # (memory before the view, view) to float32[L, heads, R, S]
+
+
+def looking(game: Any, weights: str) -> Looking:
+    """The attention of a policy's network; Unsupported unless it is a patch transformer."""
+    network = policy_of(game, weights)
+    if not isinstance(network, PatchNet):
+        raise Unsupported(f"the network of {weights or 'the shipped policy'} has no patches to look at")
+    return Looking(network.size, _compiled(game, weights, id(network)))
+
+
+@lru_cache(maxsize=4)
+def _compiled(game: Any, weights: str, network: int) -> Callable[[Any, Any], Array]:
+    """One program for each network; `network` tells a file that has changed from what it was."""
+    senses = senses_for(game)
+
+    def maps(memory: Any, view: Any) -> Array:
+        return attention_maps(policy_of(game, weights), senses.features(senses.observe(memory, view)[1]))
+
+    return jax.jit(maps)
