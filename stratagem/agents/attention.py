@@ -25,7 +25,9 @@ def looking(game: Any, weights: str) -> Looking:
     """The attention of a policy's network; Unsupported unless it is a patch transformer."""
     network = policy_of(game, weights)
     if not isinstance(network, PatchNet):
-        raise Unsupported(f"the network of {weights or 'the shipped policy'} has no patches to look at")
+        raise Unsupported(
+            f"{weights or 'the shipped network'} has no patches to look at; only patch networks have"
+        )
     return Looking(network.size, _compiled(game, weights, id(network)))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 from stratagem.core.errors import DamagedFile
+from stratagem.networks.weights import weight_facts
 
 SHIPPED = Path(__file__).parent.parent / "weights"
 
@@ -24,3 +25,8 @@ def _loaded(load: Callable[[str, Any], Any], path: str, changed: int, subject: A
     """Arrays, never tracers: loading may be asked for in the middle of a trace."""
     with jax.ensure_compile_time_eval():
         return load(path, subject)
+
+
+def card(path: Path) -> dict[str, Any]:
+    """What a weight file says of itself: game, rulesets, network, and whether it is a policy."""
+    return weight_facts(path)

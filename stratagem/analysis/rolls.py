@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from stratagem.analysis.judgement import Evaluator, Question
 from stratagem.analysis.programs import programs
@@ -84,8 +85,7 @@ def roll_before(
     merged = merge(play.resolve_all(after), possible)
     if len(merged) < 2:
         return None
-    states = [state for state, _ in merged.values()]
-    values = worths(evaluator, game, states, question.seat, question.visits)
+    values = worths(evaluator, game, [end for end, _ in merged.values()], question.seat, question.visits)
     fell = identity(jax.tree.map(np.asarray, question.state))
     falls = [
         Fall(name(game, after, outcomes), float(chances[outcomes].sum()), float(value), key == fell)
@@ -98,13 +98,21 @@ def roll_before(
     return Roll(question.seat, tuple(sorted(falls, key=lambda fall: (-fall.value, -fall.chance))))
 
 
-def merge(resolved: Any, possible: np.ndarray) -> dict[bytes, tuple[Any, list[int]]]:
+class End(NamedTuple):
+    """Where an outcome leads; in `resolve_all` every outcome, along the first axis."""
+
+    state: Any
+    done: Any  # bool
+    returns: Any  # float32[P]
+
+
+def merge(ends: End, possible: np.ndarray) -> dict[bytes, tuple[End, list[int]]]:
     """By identity: each position that may come about, and the outcomes that lead to it."""
-    host = jax.tree.map(np.asarray, resolved)
-    found: dict[bytes, tuple[Any, list[int]]] = {}
+    host = jax.tree.map(np.asarray, ends)
+    found: dict[bytes, tuple[End, list[int]]] = {}
     for outcome in possible.tolist():
-        state = jax.tree.map(lambda leaf, outcome=outcome: leaf[outcome], host)
-        found.setdefault(identity(state), (state, []))[1].append(outcome)
+        end = jax.tree.map(lambda leaf, outcome=outcome: leaf[outcome], host)
+        found.setdefault(identity(end.state), (end, []))[1].append(outcome)
     return found
 
 
@@ -118,22 +126,16 @@ def name(game: Any, after: Any, outcomes: list[int]) -> str:
     return " or ".join(words[:WORDS]) + (" …" if len(words) > WORDS else "")
 
 
-def worths(evaluator: Evaluator, game: Any, states: list[Any], seat: int, visits: int) -> np.ndarray:
+def worths(evaluator: Evaluator, game: Any, ends: list[End], seat: int, visits: int) -> np.ndarray:
     """float64[…]: what each position is worth to a seat."""
-    play = programs(game)
-    over = [bool(play.done(state)) for state in states]
-    values = np.array(
-        [float(play.returns(state)[seat]) if done else 0.0 for state, done in zip(states, over, strict=True)]
-    )
-    open_ = [place for place, done in enumerate(over) if not done]
-    if not open_:
-        return values
-    if isinstance(evaluator, Weighing):
-        values[open_] = evaluator.worths([states[place] for place in open_], seat)
-        return values
-    each = max(LEAST_VISITS, visits // len(open_))
-    for place in open_:
-        values[place] = judged(evaluator, game, states[place], seat, each)
+    values = np.array([float(end.returns[seat]) for end in ends])
+    open_ = [place for place, end in enumerate(ends) if not end.done]
+    states = [ends[place].state for place in open_]
+    if isinstance(evaluator, Weighing) and states:
+        values[open_] = evaluator.worths(states, seat)
+    else:
+        each = max(LEAST_VISITS, visits // max(1, len(states)))
+        values[open_] = [judged(evaluator, game, state, seat, each) for state in states]
     return values
 
 
@@ -156,8 +158,11 @@ class Falling(NamedTuple):
 
 @lru_cache(maxsize=16)
 def falling(game: Any) -> Falling:
-    def resolve_all(after: Any) -> Any:
-        numbers = jnp.arange(jax.eval_shape(game.outcomes, after).shape[0])
-        return jax.vmap(lambda outcome: game.resolve(after, outcome))(numbers)
+    def resolve_all(after: Any) -> End:
+        def one(outcome: Array) -> End:
+            state = game.resolve(after, outcome)
+            return End(state, game.done(state), game.returns(state))
+
+        return jax.vmap(one)(jnp.arange(jax.eval_shape(game.outcomes, after).shape[0]))
 
     return Falling(jax.jit(game.afterstate), jax.jit(game.outcomes), jax.jit(resolve_all))

@@ -17,7 +17,7 @@ from stratagem.studio.journal import NoSuchGame
 from stratagem.studio.limits import TooMuch
 from stratagem.studio.watching import Show
 
-MOST_REVIEWS = 32  # kept
+MOST_REVIEWS = 12  # kept
 MOST_ACTIVE = 4  # under way
 MOST_TURNS = 300  # judged in one game; of longer ones every second turn, every third …
 MOST_TOGETHER = 60  # the same for games in which all move at once, whose judgements take longer
@@ -139,6 +139,7 @@ class Review:
             "analyzeTurns": self.wanted,
             "maxVisits": visits,
             "maxMoves": 1000,
+            "includeRolls": show.game.spec.chance == "dice",
             "priority": -1,  # a person who asks about one position does not wait for a review
         }
         for key in ("seed", "outcomes", "fair"):
@@ -192,6 +193,21 @@ def condensed(answer: dict[str, Any], row: list[int]) -> dict[str, Any]:
             for info in kept
         ],
         "losses": {str(info["action"]): round(best - info["value"], 4) for info in trusted},
+        "roll": condensed_roll(answer.get("roll")),
+    }
+
+
+def condensed_roll(roll: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What could have fallen, as short as can be: [words, chance, value], and which of them fell."""
+    if roll is None:
+        return None
+    falls = roll["outcomes"]
+    return {
+        "seat": roll["seat"],
+        "expected": roll["expected"],
+        "luck": roll["luck"],
+        "falls": [[one["words"], round(one["chance"], 5), round(one["value"], 4)] for one in falls],
+        "fell": [one["fell"] for one in falls].index(True),
     }
 
 

@@ -1,20 +1,24 @@
 """The HTTP side: what there is to play, new games, replays, results. Moves go over the websocket (`sockets`)."""
 
 import asyncio
+import gc
 from typing import Any
 
 from fastapi import APIRouter, Path, Query, Request, WebSocket
 from pydantic import BaseModel, ConfigDict, Field
 
 from stratagem import __version__
+from stratagem.core.errors import BadOption
 from stratagem.studio.analysing import condensed
 from stratagem.studio.choices import PERSON, catalogue, read_game
 from stratagem.studio.guard import address
 from stratagem.studio.limits import TooMuch
+from stratagem.studio.opponents import offers
 from stratagem.studio.sockets import Client
 from stratagem.studio.table import Table
 
 router = APIRouter()
+SWEEP = 100  # closed connections after which garbage is collected
 GAME_ID = Path(max_length=64)
 WRONG: dict[int | str, dict[str, Any]] = {
     code: {"description": text}
@@ -74,11 +78,17 @@ class Question(Strict):
 
 @router.get("/api/catalogue")
 def get_catalogue(request: Request) -> dict[str, Any]:
-    """Every game, its boards and its players."""
+    """Every game and its boards."""
     state = request.app.state
     if not hasattr(state, "catalogue"):
         state.catalogue = {"version": __version__, "games": catalogue()}
     return state.catalogue
+
+
+@router.get("/api/opponents", responses=WRONG)
+async def get_opponents(request: Request, game: str = Query(max_length=300)) -> list[dict[str, Any]]:
+    """Who plays a game here, weakest first; who is not ready says why."""
+    return await asyncio.to_thread(lambda: offers(read_game(game), request.app.state.shelf))
 
 
 @router.post("/api/games", responses=WRONG)
@@ -119,7 +129,14 @@ async def get_replay(request: Request, name: str = GAME_ID) -> dict[str, Any]:
 @router.post("/api/replays", responses=WRONG)
 async def post_replay(request: Request, content: dict[str, Any]) -> dict[str, Any]:
     """Open a replay; every move of it is checked."""
-    return await asyncio.to_thread(request.app.state.shows.add, content)
+    state = request.app.state
+
+    def opened() -> dict[str, Any]:
+        facts = state.shows.add(content)
+        game = state.shows.get(facts["id"]).game
+        return facts | {"networks": state.shelf.looking(game) if facts["fog"] else []}
+
+    return await asyncio.to_thread(opened)
 
 
 @router.get("/api/replays/{name}/frames", responses=WRONG)
@@ -133,6 +150,22 @@ async def get_frames(
     """Positions of an open replay, drawn for a seat or in full."""
     show = request.app.state.shows.get(name)
     return await asyncio.to_thread(show.frames, first, count, seat)
+
+
+@router.get("/api/replays/{name}/sight", responses=WRONG)
+async def get_sight(
+    request: Request,
+    name: str = GAME_ID,
+    turn: int = Query(ge=0, le=100_000),
+    seat: int = Query(ge=0, le=7),
+    network: str | None = Query(None, max_length=200),
+) -> dict[str, Any]:
+    """Under fog: where a seat could believe the enemy general to be, and where a network looked."""
+    state = request.app.state
+    show = state.shows.get(name)
+    if show.game.spec.information == "perfect":
+        raise BadOption(f"nothing is hidden in {show.game.spec.name}")
+    return await state.hall.thinkers.see(name, show.replay, seat, turn, network)
 
 
 @router.post("/api/replays/{name}/try", responses=WRONG)
@@ -203,3 +236,6 @@ async def websocket(socket: WebSocket) -> None:
     await socket.accept()
     state = socket.app.state
     await Client(socket, state.hall, state.limits).serve()
+    state.closed += 1
+    if state.closed % SWEEP == 0:
+        gc.collect()  # a closed connection is garbage that points at itself, which Python leaves lying about for long

@@ -21,6 +21,7 @@ from stratagem.studio.guard import LOOPBACK, Guard
 from stratagem.studio.hall import Hall
 from stratagem.studio.journal import NoSuchGame
 from stratagem.studio.limits import Buckets, Limits, TooMuch
+from stratagem.studio.shelf import Shelf
 from stratagem.studio.table import NotYourSeat
 from stratagem.studio.thinking import Thinkers
 from stratagem.studio.watching import Shows
@@ -56,11 +57,14 @@ def create_app(settings: Settings) -> Any:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         limits = settings.limits
-        async with Thinkers(seconds=limits.thinking_s) as thinkers:
+        shelf = Shelf(settings.runs)
+        async with Thinkers(shelf, seconds=limits.thinking_s) as thinkers:
             app.state.limits = limits
+            app.state.closed = 0
             app.state.hall = Hall(settings.folder, thinkers, limits)
             app.state.shows = Shows(limits.replays)
-            app.state.runs = Runs(settings.runs)
+            app.state.shelf = shelf
+            app.state.runs = Runs(settings.runs, shelf)
             app.state.analyst = Analyst(limits.thinking_s)
             app.state.reviews = Reviews(app.state.analyst)
             app.state.creations = Buckets(limits.creations_s, 20 * limits.creations_s)

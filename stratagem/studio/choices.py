@@ -8,11 +8,13 @@ import typing
 from typing import Any
 
 from stratagem.agents import AGENTS, DICE, agents_for
+from stratagem.agents.readiness import check_ready
 from stratagem.core.errors import BadOption, StratagemError, UnknownName
 from stratagem.core.game import Game
 from stratagem.core.registry import read_options, split_choice
 from stratagem.games import GAMES, make_game
 from stratagem.games.hispania.loading import shipped
+from stratagem.studio.shelf import Shelf
 
 PERSON = "human"
 
@@ -27,42 +29,6 @@ TITLES = {
     "yatzy": "Yatzy",
 }
 
-STRENGTHS: dict[str, tuple[tuple[str, str], ...]] = {
-    "corso": (
-        ("random", "random"),
-        ("beginner", "mm:depth=1"),
-        ("easy", "mm:depth=2"),
-        ("fair", "mm:depth=3"),
-        ("strong", "mm:depth=5,temperature=0"),
-        ("network alone", "net"),
-        ("AlphaZero", "az:simulations=100"),
-        ("AlphaZero, thinking longer", "az:simulations=400"),
-    ),
-    "general": (
-        ("random", "random"),
-        ("easy", "greedy"),
-        ("fair", "expectimax:depth=1"),
-        ("strong", "expectimax:depth=2"),
-    ),
-    "generals": (
-        ("random", "random"),
-        ("easy", "expander"),
-        ("fair", "hunter"),
-        ("strong", "cascade"),
-    ),
-    "hispania": (("random", "random"), ("easy", "naive"), ("fair", "historical")),
-    **dict.fromkeys(
-        DICE,
-        (
-            ("random", "random"),
-            ("never rolls again", "standing-greedy"),
-            ("fair", "joe"),
-            ("strong", "maximus"),
-        ),
-    ),
-}
-"""Per game: the opponents that a page offers, weakest first."""
-
 DEFAULTS = {"corso": "mm:depth=3", "general": "expectimax:depth=1", "generals": "hunter", "hispania": "naive"}
 ADVISERS = {
     "corso": "mm:depth=5,temperature=0",
@@ -75,8 +41,8 @@ LIMITS = {"depth": (1, 6), "simulations": (1, 1600), "temperature": (0, 10), "we
           "breadth": (0, 256), "hunt": (0, 50), "exploration": (0, 10), "position": (0, 10)}  # fmt: skip
 """The agents' options that a page may set, and how far."""
 
-NEEDS_A_FILE = ("remote", "policy", "perfect", "malina")
-"""Agents that want a file, another program or minutes of solving; not offered to strangers."""
+ELSEWHERE = ("remote",)
+"""Agents that are another program; not offered to strangers."""
 
 BOARDS: dict[str, tuple[tuple[str, str], ...]] = {
     "corso": (
@@ -116,16 +82,20 @@ def read_game(text: str) -> Game:
         raise BadOption(f"{text!r} is not a game that can be played: {error}") from error
 
 
-def check_agent(text: str, game: Game) -> str:
+def check_agent(text: str, game: Game, shelf: Shelf) -> str:
     """The agent that a page asks for, if it may have it; it is made later, in another process."""
     name, options = split_choice(text)
     row = AGENTS.row(name)
-    offered = [one.name for one in agents_for(game) if one.name not in NEEDS_A_FILE]
+    offered = [one.name for one in agents_for(game) if one.name not in ELSEWHERE]
     if row.name not in offered:
         raise UnknownName(
             f"the studio has no agent {name!r} for {game.spec.name}; it has {', '.join(offered)}"
         )
+    read_options(f"agent {name}", row.load(), options, skip=1)
     for key, value in options.items():
+        if key == "weights":
+            shelf.check(value, game)
+            continue
         if key not in LIMITS:
             raise BadOption(
                 f"agent {name}: option {key!r} cannot be set from the page; these can: {', '.join(LIMITS)}"
@@ -137,7 +107,7 @@ def check_agent(text: str, game: Game) -> str:
             raise BadOption(f"agent {name}: {key} is a number, not {value!r}") from None
         if not low <= number <= high:
             raise BadOption(f"agent {name}: {key} is {low} to {high} here, not {value}")
-    read_options(f"agent {name}", row.load(), options, skip=1)
+    check_ready(text, game)
     return text
 
 
@@ -161,7 +131,6 @@ def describe(row: Any) -> dict[str, Any]:
             for label, text in BOARDS.get(row.name, (("two players", row.name),))
         ],
         "options": options_of(row.load()),
-        "strengths": [{"label": label, "agent": agent} for label, agent in STRENGTHS[row.name]],
         "against": DEFAULTS.get(row.name, "maximus"),
     }
 

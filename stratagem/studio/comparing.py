@@ -17,6 +17,7 @@ from stratagem.core.files import read_json
 from stratagem.studio.choices import check_agent, read_game
 from stratagem.studio.journal import NoSuchGame
 from stratagem.studio.limits import TooMuch
+from stratagem.studio.shelf import Shelf
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MOST_LISTED = 200
@@ -27,8 +28,8 @@ MOST_ENTRANTS, MOST_GAMES = 12, 1000
 class Runs:
     """The folder `runs/`, and the tournament that is being played from here, if any."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, shelf: Shelf):
+        self.folder, self.shelf = folder.resolve(), shelf
         self._playing: asyncio.subprocess.Process | None = None
         self._started = ""
 
@@ -109,14 +110,16 @@ class Runs:
             raise BadOption(f"1 to {MOST_GAMES} games a pair, not {games}")
         game = await asyncio.to_thread(read_game, title)
         for entrant in entrants:
-            await asyncio.to_thread(check_agent, entrant, game)
+            await asyncio.to_thread(check_agent, entrant, game, self.shelf)
         name = f"studio-{game.spec.name}-{time.strftime('%Y%m%d-%H%M%S')}"
         Tournament(title, tuple(entrants), games)
         self._started = name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # From the folder of runs, so that weights are found under the names that a page gives them.
         self._playing = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "stratagem.cli.main", "tournament", title, *entrants, "--games", str(games),
             "--out", str(self.folder / name), "--workers", "1",
-            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, cwd=self.folder,
         )  # fmt: skip
         return name
 

@@ -43,7 +43,7 @@ class Hall:
             raise BadOption(f"{game.spec.title} has {game.spec.seats} seats, not {len(players)}")
         for player in players:
             if player != PERSON:
-                await asyncio.to_thread(check_agent, player, game)
+                await asyncio.to_thread(check_agent, player, game, self.thinkers.shelf)
         rules = await self._rules(game)
         self._make_room()
         dice = None if game.spec.chance == "none" else fresh_dice(nonce)

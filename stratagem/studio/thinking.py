@@ -17,9 +17,11 @@ import jax
 
 from stratagem.core.compile_cache import use_compile_cache
 from stratagem.core.errors import StratagemError
+from stratagem.protocols.replay import Replay
 from stratagem.serving import AsyncClient, Busy, Failed, Server, ServerGone, Service, Settings
 from stratagem.serving.workers import settle_in
-from stratagem.studio import minds
+from stratagem.studio import minds, seeing
+from stratagem.studio.shelf import SHIPPED, Shelf
 from stratagem.studio.table import Table
 
 START_S = 60.0  # the service must be there by then
@@ -44,8 +46,8 @@ def serve(path: str, workers: int) -> None:
 class Thinkers:
     """All agents of a studio. Use it in an `async with` block."""
 
-    def __init__(self, workers: int = 1, seconds: float = 120.0):
-        self.workers, self.seconds = workers, seconds
+    def __init__(self, shelf: Shelf, workers: int = 1, seconds: float = 120.0):
+        self.shelf, self.workers, self.seconds = shelf, workers, seconds
         self._remembers: dict[tuple[str, str], bool] = {}
 
     async def __aenter__(self) -> "Thinkers":
@@ -79,6 +81,7 @@ class Thinkers:
     async def choose(self, table: Table, seat: int, choice: str) -> int:
         """What an agent would do at a seat of a table now."""
         title, seed = table.header.game, table.header.seed
+        choice = self.shelf.opened(choice)
         await self.meet(title, choice)
         if self._remembers[title, choice]:
             actions = [list(row) for row in table.actions]
@@ -86,6 +89,14 @@ class Thinkers:
                 minds.think, table.id, title, choice, seat, seed, table.header.dice, actions
             )
         return await self._ask(choice, title, jax.device_get(table.state), seat, seed, table.turn)
+
+    async def see(
+        self, name: str, replay: Replay, seat: int, turn: int, weights: str | None
+    ) -> dict[str, Any]:
+        """What a seat knew in a recorded game; `weights` names a file of the shelf, or the shipped one."""
+        if weights is not None:
+            weights = "" if weights == SHIPPED else str(self.shelf.path(weights))
+        return await self._in_pool(seeing.see, name, replay.as_json(), seat, turn, weights)
 
     async def _ask(self, choice: str, title: str, state: Any, seat: int, seed: int, turn: int) -> int:
         """Ask the service; wait while it starts, and start it again if it has died."""

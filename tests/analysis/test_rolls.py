@@ -7,15 +7,25 @@ import jax
 import numpy as np
 import pytest
 
-from stratagem.agents import make_agent
 from stratagem.analysis.engine import Engine
 from stratagem.analysis.evaluators import make_weigher
 from stratagem.analysis.judgement import Question
-from stratagem.analysis.rolls import roll_before
+from stratagem.analysis.rolls import falling, roll_before
 from stratagem.games import make_game
 
 CRAG = make_game("crag")
-GENERAL = make_game("general:turns=20")
+START = (
+    "AAA....AAA/AA......AA/A........A/........../....GG..../....GG..../........../D........D/DD......DD/DDD....DDD"
+    " 1 0 4 0 ADO"
+)
+LANDING = (
+    "round=1 nation=carthage half=1 phase=choose battle=- combat=0 pieces=carthage:0@saguntum.1.0m<africa/sea,"
+    "1@saguntum.1.1m<africa/sea,2@saguntum.1.2m<africa/sea,9@saguntum.1.3m<africa/sea;iberians:0@ilerda.1.0,"
+    "1@tarraco.1.1,2@saguntum.1.2,3@saguntum.1.3,4@valentia.1.4;celtiberians:0@numantia.1.0,1@numantia.1.1,"
+    "2@bilbilis.1.2,3@segobriga.1.3 buildings=numantia:fort,saguntum:city points=- vp=- "
+    "births=carthage:4,iberians:5,celtiberians:4 kills=- vassals=- "
+    "waiting=4,5,6,7,8,9,10,11,12,13,14,15,16,17,18 past=-"
+)
 
 
 @pytest.fixture(scope="module")
@@ -60,48 +70,34 @@ def test_kept_dice_stay_in_every_outcome(engine):
     assert all(not Counter(dice[:2]) - Counter(words.split("-")) for words in found)
 
 
-def test_a_die_of_general_is_one_of_those_that_allow_something(engine):
-    state = GENERAL.init(jax.random.key(0))
-    agent = make_agent("greedy", GENERAL)
-    mover = int(np.argmax(GENERAL.to_move(state)))
-    action = int(agent.act((), GENERAL.view(state, mover), GENERAL.legal(state)[mover], jax.random.key(1)))
-    row = [action if seat == mover else -1 for seat in range(2)]
-    after = GENERAL.step(state, np.array(row), jax.random.key(2))
-    seat = int(np.argmax(GENERAL.to_move(after)))
-    roll = roll_before(make_weigher(GENERAL), Question(GENERAL, after, seat, 10), (state, tuple(row)))
-    assert [fall.words for fall in roll.falls if fall.fell] == [f"die {int(after.die)}"]
-    assert sum(fall.chance for fall in roll.falls) == pytest.approx(1, abs=1e-5)
-    assert len({fall.chance for fall in roll.falls}) == 1  # fair among what is useful
+def roll_after(game, position, move, mover):
+    """(The position after a move and the likeliest outcome, the roll that led to it)."""
+    before, play = game.read(position), falling(game)
+    row = tuple(game.read_action(move) if seat == mover else -1 for seat in range(2))
+    after = play.afterstate(before, np.array(row, np.int32))
+    likeliest = int(np.argmax(play.outcomes(after)))
+    state = jax.tree.map(lambda leaf: np.asarray(leaf)[likeliest], play.resolve_all(after).state)
+    return state, roll_before(make_weigher(game), Question(game, state, mover, 10), (before, row))
+
+
+def test_a_die_of_general_is_one_of_those_that_allow_something():
+    state, roll = roll_after(make_game("general"), START, "c1-c5", 0)
+    assert [fall.words for fall in roll.falls if fall.fell] == [f"die {int(state.die)}"]
+    assert [fall.chance for fall in roll.falls] == pytest.approx([1 / 6] * 6, abs=1e-6)
     assert sum(fall.chance * (fall.value - roll.expected) for fall in roll.falls) == pytest.approx(
         0, abs=1e-6
     )
 
 
-def test_a_battle_of_hispania_has_its_hits(engine):
-    """The seats of a game played by the naive player, up to the first battle."""
-    game = make_game("hispania")
-    agent, step = make_agent("naive", game), jax.jit(game.step)
-    act = jax.jit(
-        lambda state, seat, key: agent.act((), game.view(state, seat), game.legal(state)[seat], key)
-    )
-    state, actions = jax.jit(game.init)(jax.random.key(0)), []
-    for turn in range(60):
-        seat = int(np.argmax(game.to_move(state)))
-        row = [int(act(state, seat, jax.random.key(turn))) if one == seat else -1 for one in range(2)]
-        before, state = state, step(state, np.array(row), jax.random.key(100 + turn))
-        actions.append(row)
-        seat = int(np.argmax(game.to_move(state)))
-        roll = roll_before(make_weigher(game), Question(game, state, seat, 1), (before, tuple(row)))
-        if roll is not None:
-            break
-    else:
-        pytest.fail("no battle in sixty turns")
+def test_a_battle_of_hispania_has_its_hits():
+    _, roll = roll_after(make_game("hispania"), LANDING, "saguntum", 1)
     assert sum(fall.chance for fall in roll.falls) == pytest.approx(1, abs=1e-5)
     assert [fall.fell for fall in roll.falls].count(True) == 1
-    assert all("attackers hit" in fall.words for fall in roll.falls)
-    values = [fall.value for fall in roll.falls]
-    assert values == sorted(values, reverse=True)
-    assert values[0] > values[-1]
+    assert all(fall.words.startswith("attackers hit") for fall in roll.falls)
+    # Four attackers against two defenders: the most hits of the one and the fewest of the other are best for Carthage.
+    assert roll.falls[0].words.startswith("attackers hit 2, defenders 0")
+    assert roll.falls[-1].words.startswith("attackers hit 0, defenders 2")
+    assert roll.falls[0].value > roll.falls[-1].value
 
 
 def test_no_roll_is_told_of_unless_it_is_asked_for_and_known(engine):

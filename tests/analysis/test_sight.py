@@ -50,6 +50,10 @@ def by_hand(game):
     return found
 
 
+def fresh(choice, senses):
+    return jax.jit(lambda key: make_network(choice, senses, key))(jax.random.key(0))
+
+
 @pytest.mark.parametrize("turn", [0, 5, AT_ONCE - 1, AT_ONCE, TURNS])
 def test_the_belief_of_a_turn_is_the_cascades(game, by_hand, turn):
     states, rows = game
@@ -75,23 +79,24 @@ def test_attention_is_that_of_the_weight_file(game, by_hand, tmp_path):
     states, rows = game
     senses = senses_for(GAME)
     choice = "patch:depth=1,width=8,heads=2,bins=4"
-    network = make_network(choice, senses, jax.random.key(0))
+    network = fresh(choice, senses)
     file = str(tmp_path / "weights.safetensors")
     save_policy(file, network, choice, senses, {})
     patch, maps = Sight(GAME, states, rows, 1).attention(7, file)
     assert (patch, maps.shape) == (3, (1, 2, 2, 2))
-    record = senses.observe(by_hand[7].known, VIEW(states[7], 1))[1]
-    np.testing.assert_allclose(maps, attention_maps(network, senses.features(record)), atol=1e-5)
+
+    def directly(memory, view):
+        return attention_maps(network, senses.features(senses.observe(memory, view)[1]))
+
+    expected = jax.jit(directly)(by_hand[7].known, VIEW(states[7], 1))
+    np.testing.assert_allclose(maps, expected, atol=1e-5)
 
 
-def test_a_network_without_patches_and_a_game_without_fog_are_refused(game, tmp_path):
+def test_a_network_without_patches_and_a_game_without_fog_are_refused(game, monkeypatch):
     states, rows = game
-    senses = senses_for(GAME)
-    choice = "unet:channels=4,levels=1,blocks=1,bins=2"
-    file = str(tmp_path / "weights.safetensors")
-    save_policy(file, make_network(choice, senses, jax.random.key(0)), choice, senses, {})
-    with pytest.raises(StratagemError, match="no patches"):
-        looking(GAME, file)
+    monkeypatch.setattr("stratagem.agents.attention.policy_of", lambda game, weights: "a pyramid")
+    with pytest.raises(StratagemError, match=r"other\.safetensors has no patches"):
+        looking(GAME, "other.safetensors")
     with pytest.raises(StratagemError, match="turns are 0 to"):
         Sight(GAME, states, rows, 1).belief(TURNS + 1)
     with pytest.raises(StratagemError, match="beliefs are drawn for generals"):

@@ -11,9 +11,12 @@ from stratagem.networks.attention_maps import attention_maps, heard_by_value
 
 GAME = make_game("generals:width=7,height=5,cap=80,castles_from=1,castles_to=2,apart=4")
 SENSES = senses_for(GAME)
-NETWORK = make_network("patch:depth=2,width=8,heads=2,bins=4", SENSES, jax.random.key(1))
+NETWORK = jax.jit(lambda key: make_network("patch:depth=2,width=8,heads=2,bins=4", SENSES, key))(
+    jax.random.key(1)
+)
 
 
+@jax.jit
 def features_of(seed):
     view = GAME.view(GAME.init(jax.random.key(seed)), jnp.int32(0))
     return SENSES.features(SENSES.observe(SENSES.blank(), view)[1])
@@ -34,7 +37,7 @@ def test_the_maps_are_the_softmax_of_the_value_tokens_queries_and_the_patches_ke
             heads.append((weights / weights.sum())[3:].reshape(2, 3))
         expected.append(heads)
         tokens = layer(tokens, present)
-    np.testing.assert_allclose(attention_maps(NETWORK, features), expected, atol=1e-6)
+    np.testing.assert_allclose(jax.jit(attention_maps)(NETWORK, features), expected, atol=1e-6)
 
 
 def test_what_is_heard_with_these_weights_is_what_the_network_hears():

@@ -1,18 +1,22 @@
 """One table without a server: seats, fog, undo, and a journal that survives anything."""
 
 import json
+import shutil
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stratagem.agents.weight_files import SHIPPED
 from stratagem.core.errors import BadOption, IllegalAction, StratagemError
 from stratagem.games import make_game
 from stratagem.protocols import replay as replays
 from stratagem.studio.choices import catalogue, check_agent, read_game
 from stratagem.studio.journal import NoSuchGame, path_of
 from stratagem.studio.luck import fresh_dice
+from stratagem.studio.opponents import offers
 from stratagem.studio.rules import rules_of
+from stratagem.studio.shelf import Shelf
 from stratagem.studio.table import Table, played
 
 CORSO = make_game("corso:width=3,height=3")
@@ -150,6 +154,10 @@ def test_no_name_leads_out_of_the_folder(tmp_path, name):
     [
         "az:weights=/etc/passwd",
         "net:weights=x",
+        "net:weights=../other/weights.safetensors",
+        "net:weights=run/checkpoint.safetensors",
+        "net:weights=broken/weights.safetensors",
+        "net:weights=linked/weights.safetensors",
         "remote:socket=/tmp/x",
         "mm:depth=40",
         "mm:depth=nan",
@@ -158,9 +166,42 @@ def test_no_name_leads_out_of_the_folder(tmp_path, name):
         "az:simulations=1000000",
     ],
 )
-def test_a_page_cannot_name_a_file_or_have_an_agent_think_for_hours(text):
+def test_a_page_cannot_name_a_file_or_have_an_agent_think_for_hours(text, tmp_path):
+    runs, other = tmp_path / "runs", tmp_path / "other"
+    for folder in (runs / "run", runs / "broken", other):
+        folder.mkdir(parents=True)
+    for place in (runs / "run" / "checkpoint.safetensors", other / "weights.safetensors"):
+        shutil.copy(SHIPPED / "corso.safetensors", place)
+    (runs / "broken" / "weights.safetensors").write_bytes(b"no weights")
+    (runs / "linked").symlink_to(other)
     with pytest.raises(StratagemError):
-        check_agent(text, CORSO)
+        check_agent(text, CORSO, Shelf(runs))
+
+
+def test_weights_of_a_training_run_are_offered_and_found(tmp_path):
+    (tmp_path / "mine").mkdir()
+    shutil.copy(SHIPPED / "corso.safetensors", tmp_path / "mine" / "weights.safetensors")
+    shelf, game = Shelf(tmp_path), make_game("corso")
+    agent = "az:simulations=100,weights=mine/weights.safetensors"
+    assert offers(game, shelf)[-1]["agent"] == agent
+    assert check_agent(agent, game, shelf) == agent
+    assert shelf.opened(agent) == f"az:simulations=100,weights={tmp_path}/mine/weights.safetensors"
+    assert not [one for one in offers(make_game("generala"), shelf) if "mine" in one["agent"]]
+    with pytest.raises(BadOption, match="not trained for"):
+        check_agent(agent, make_game("corso:players=3"), shelf)
+
+
+def test_a_perfect_player_of_an_unsolved_game_says_so_and_how_long_it_takes(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATAGEM_CACHE", str(tmp_path))
+    game, shelf = make_game("yacht"), Shelf(tmp_path)
+    perfect = next(one for one in offers(game, shelf) if one["agent"] == "malina")
+    assert not perfect["ready"]
+    # 1,275,321,683 positions at 1.2 million a second are 1063 seconds.
+    assert "`stratagem solve yacht` does it, in about 18 minutes" in perfect["why"]
+    with pytest.raises(BadOption, match="not solved on this machine yet"):
+        check_agent("malina", game, shelf)
+    ready = {one["agent"] for one in offers(game, shelf) if one["ready"]}
+    assert {"joe", "maximus", "mindful"} <= ready
 
 
 def test_a_page_cannot_open_a_scenario_of_its_own(tmp_path):
@@ -168,10 +209,13 @@ def test_a_page_cannot_open_a_scenario_of_its_own(tmp_path):
         read_game(f"hispania:scenario={tmp_path}/mine.toml")
 
 
-def test_every_opponent_and_board_that_is_offered_exists():
+def test_every_opponent_and_board_that_is_offered_exists(tmp_path):
+    shelf = Shelf(tmp_path)
     for game in catalogue():
         for board in game["boards"]:
             assert read_game(board["game"]).spec.seats == board["seats"]
-        for strength in game["strengths"]:
-            assert check_agent(strength["agent"], make_game(game["name"])) == strength["agent"]
-        assert game["against"] in [strength["agent"] for strength in game["strengths"]]
+        offered = [one for one in offers(make_game(game["name"]), shelf) if one["ready"]]
+        for one in offered:
+            assert check_agent(one["agent"], make_game(game["name"]), shelf) == one["agent"]
+            assert one["words"]
+        assert game["against"] in [one["agent"] for one in offered]
