@@ -58,6 +58,7 @@ class Branch(Strict):
 
     turn: int = Field(ge=0, le=100_000)
     actions: list[int] = Field(max_length=200)
+    words: str = Field("", max_length=100)
 
 
 class NewReview(Strict):
@@ -172,7 +173,7 @@ async def get_sight(
 async def post_try(request: Request, wish: Branch, name: str = GAME_ID) -> dict[str, Any]:
     """Where other moves would have led."""
     show = request.app.state.shows.get(name)
-    return await asyncio.to_thread(show.branch, wish.turn, wish.actions)
+    return await asyncio.to_thread(show.branch, wish.turn, wish.actions, wish.words)
 
 
 @router.post("/api/reviews", responses=WRONG)

@@ -5,6 +5,7 @@
 - Requests have a size and a rate.
 """
 
+import asyncio
 import hmac
 from http.cookies import SimpleCookie
 from typing import Any
@@ -111,6 +112,9 @@ class Guard:
                 await self._refuse(
                     scope, receive, send, 413, f"a request is at most {self.limits.body} bytes"
                 )
+        except asyncio.CancelledError:  # the server ends in the middle of a request
+            if not begun:
+                await self._refuse(scope, receive, send, 503, "the studio is closing")
 
     async def _websocket(self, scope: Any, receive: Any, send: Any) -> None:
         if self.sockets >= self.limits.connections:

@@ -81,13 +81,18 @@ class Show:
             )
         return found
 
-    def branch(self, turn: int, actions: list[int]) -> dict[str, Any]:
-        """Where other moves than the ones played would have led: after a turn, one action a decision."""
+    def branch(self, turn: int, actions: list[int], words: str = "") -> dict[str, Any]:
+        """Where other moves than the ones played would have led: after a turn, one action a decision.
+
+        The last of them may be given in words instead.
+        """
         game: Any = self.game
         if game.spec.dynamics == "simultaneous":
             raise BadOption("other moves can be tried where one seat moves at a time")
         if not 0 <= turn < len(self.states):
             raise BadOption(f"turns are 0 to {len(self.states) - 1}, not {turn}")
+        if words:
+            actions = [*actions, read_words(game, words)]
         rules = rules_of(game)
         state, last = self.states[turn], []
         for number, action in enumerate(actions):
@@ -105,6 +110,7 @@ class Show:
         seat = int(np.argmax(look.to_move))
         return {
             "turn": turn + len(actions),
+            "actions": actions,
             "drawing": game.draw(state, None),
             "last": last,
             "over": over,
@@ -113,6 +119,14 @@ class Show:
             "position": game.write(state),
             "returns": look.returns.tolist() if over else None,
         }
+
+
+def read_words(game: Any, words: str) -> int:
+    """An action as a person writes it."""
+    try:
+        return int(game.read_action(words))
+    except (ValueError, KeyError, IndexError) as error:
+        raise BadOption(f"{words[:60]!r} is not possible there: {error}") from None
 
 
 class Shows:

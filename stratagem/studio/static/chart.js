@@ -11,7 +11,7 @@ export function plot(curves, options = {}) {
   const xs = all.map(([x]) => x), ys = all.map(([, y]) => y);
   let [x0, x1] = [Math.min(...xs, options.first ?? Infinity), Math.max(...xs, options.last ?? -Infinity)];
   let [y0, y1] = [options.low ?? Math.min(...ys), options.high ?? Math.max(...ys)];
-  if (!all.length) [x0, x1, y0, y1] = [0, 1, 0, 1];
+  if (!all.length) [x0, x1, y0, y1] = [options.first ?? 0, options.last ?? 1, options.low ?? 0, options.high ?? 1];
   if (x1 === x0) x1 = x0 + 1;
   if (y1 === y0) { y0 -= 0.5; y1 += 0.5; }
   const at = ([x, y]) => [LEFT + ((x - x0) / (x1 - x0)) * (WIDTH - LEFT - RIGHT), TOP + (1 - (y - y0) / (y1 - y0)) * (height - TOP - BOTTOM)];

@@ -1,6 +1,7 @@
 // Generals: a canvas with fog. Click selects, keys queue moves, the wheel zooms, dragging pans.
 import { h, put } from "../dom.js";
 import { keys } from "../store.js";
+import { number, tint } from "./heat.js";
 
 const FOG = 0, MOUNTAIN = 2, CASTLE = 3, GENERAL = 4, STRUCTURE = 5;
 const WAYS = { up: 0, down: 1, left: 2, right: 3 };
@@ -183,6 +184,8 @@ export class Board {
     const back = owner >= 0 ? colour(`seat-${owner}`) : hidden ? colour("fog") : seen === MOUNTAIN ? colour("hill") : seen === CASTLE ? colour("castle") : colour("plain");
     pen.fillStyle = back;
     pen.fillRect(left + 0.5, top + 0.5, size - 1, size - 1);
+    const place = [this.view.heat, Math.floor(cell / this.columns), cell % this.columns, left, top, size];
+    if (this.view.heat) tint(pen, ...place);
     if (owner === 1) { // a second sign beside colour: a corner
       pen.fillStyle = "rgb(255 255 255 / 35%)";
       pen.beginPath(); pen.moveTo(left + size, top); pen.lineTo(left + size, top + size * 0.28); pen.lineTo(left + size * 0.72, top); pen.fill();
@@ -211,7 +214,7 @@ export class Board {
       pen.font = `650 ${Math.max(8, size * (text.length > 3 ? 0.3 : 0.4))}px system-ui, sans-serif`;
       if (owner >= 0) { pen.strokeStyle = "rgb(0 0 0 / 45%)"; pen.lineWidth = Math.max(1.5, size * 0.07); pen.lineJoin = "round"; pen.strokeText(text, ...middle); }
       pen.fillText(text, ...middle);
-    }
+    } else if (this.view.heat) number(pen, ...place);
   }
 
   arrows(pen, x, y, size, colour) {

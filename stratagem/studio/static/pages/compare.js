@@ -2,6 +2,7 @@
 import { catalogue, get, post } from "../api.js";
 import { h, put, toast } from "../dom.js";
 import { plot } from "../chart.js";
+import { opponents } from "./opponents.js";
 
 const EVERY = 3000;
 
@@ -28,11 +29,12 @@ function live(main, fetch, draw) {
 
 async function overview(main) {
   const [{ games }, runs] = await Promise.all([catalogue(), get("/api/runs")]);
-  let game = games[0];
+  let game, agents;
+  const choose = async (chosen) => { game = chosen; agents = (await opponents(game.name)).filter((one) => one.ready); draw(); };
   const form = h("div", {});
   const error = h("p", { role: "alert", style: "color:var(--bad); min-height:1.5rem; margin:0" });
-  const draw = () => put(form, h("label", { class: "field" }, h("span", {}, "Game"), h("select", { id: "game", onchange: (event) => { game = games[event.target.selectedIndex]; draw(); } }, games.map((one) => h("option", { selected: one === game }, one.title)))),
-    h("fieldset", { style: "border:0; padding:0; margin:0 0 .9rem" }, h("legend", { class: "small soft" }, "Who plays"), game.strengths.map(({ agent }, place) => h("label", { style: "display:inline-flex; gap:.3rem; margin:.2rem .9rem .2rem 0" }, h("input", { type: "checkbox", name: "entrant", value: agent, checked: place < 3 }), agent))),
+  const draw = () => put(form, h("label", { class: "field" }, h("span", {}, "Game"), h("select", { id: "game", onchange: (event) => choose(games[event.target.selectedIndex]) }, games.map((one) => h("option", { selected: one === game }, one.title)))),
+    h("fieldset", { style: "border:0; padding:0; margin:0 0 .9rem" }, h("legend", { class: "small soft" }, "Who plays"), agents.map(({ agent, words }, place) => h("label", { style: "display:inline-flex; gap:.3rem; margin:.2rem .9rem .2rem 0", title: words }, h("input", { type: "checkbox", name: "entrant", value: agent, checked: place < 3 }), agent.replace(/\/weights\.safetensors$/, "")))),
     h("label", { class: "field", style: "max-width:10rem" }, h("span", {}, "Games for each pair"), h("input", { type: "number", id: "games", min: 2, max: 1000, value: 20 })),
     h("button", { class: "main", type: "button", id: "begin", onclick: async () => {
       error.textContent = "";
@@ -42,7 +44,7 @@ async function overview(main) {
         location.hash = `#/compare/tournament/${begun.name}`;
       } catch (problem) { error.textContent = problem.message; toast(problem.message); }
     } }, "Start a tournament"), error);
-  draw();
+  await choose(games[0]);
   const listing = (title, rows, kind, empty) => h("section", { class: "card" }, h("h2", {}, title), rows.length ? h("ul", { style: "padding-left:1.1rem; margin:0" }, rows.map((one) => h("li", {}, h("a", { href: `#/compare/${kind}/${one.name}` }, one.name), one.playing ? " (being played)" : ""))) : h("p", { class: "soft" }, empty));
   put(main, h("h1", {}, "Compare"), h("p", { class: "lead" }, "Who is stronger, and by how much; and how training goes."),
     h("div", { class: "two" }, h("section", { class: "card" }, h("h2", {}, "A tournament"), form), listing("Tournaments", runs.tournaments, "tournament", "None in the folder of runs yet."), listing("Training runs", runs.training, "training", "None in the folder of runs yet. Try: stratagem train corso --preset quick")));

@@ -3,6 +3,8 @@ import { get, post } from "../api.js";
 import { plot } from "../chart.js";
 import { cap, h, icon, put, SEATS, toast } from "../dom.js";
 import { cards, seats as kept } from "../store.js";
+import { Heat } from "./review_heat.js";
+import { balance, luckOf, rollTable } from "./review_rolls.js";
 import { nameOf } from "./start.js";
 import { Viewer } from "./viewer.js";
 
@@ -28,15 +30,19 @@ class Page {
     this.graph = h("div", { class: "card", id: "graph", style: "min-height:13rem" });
     this.words = h("div", { class: "status", role: "status", "aria-live": "polite", id: "status" });
     this.progress = h("p", { class: "small soft", id: "progress", style: "min-height:1.4rem; margin:0" });
-    this.table = h("div", { class: "scroll", id: "candidates", style: "min-height:9rem" });
+    this.table = h("div", { class: "falls", id: "candidates", tabindex: 0, role: "region", "aria-label": "Candidates", style: "min-height:9rem; max-height:17rem" });
     this.summary = h("div", {});
+    this.roll = h("div", { id: "roll" });
+    this.eyes = this.own[0] ?? 0;
+    this.heat = facts.name === "generals" ? new Heat(facts, this.eyes, () => this.go(this.viewer.wanted)) : null;
     this.where = h("span", { class: "nums" });
     this.viewer = new Viewer(facts, this.place, { act: (action) => this.attempt(action), actWords: (text) => this.attemptWords(text), say: (text) => toast(text) });
     const button = (name, label, text, work) => h("button", { type: "button", "data-do": name, "aria-label": label, onclick: work }, text);
     put(main, h("div", { class: "table" },
       h("section", {}, h("h1", { style: "font-size:1.3rem" }, `Review: ${nameOf(facts.title)}`), this.place,
-        h("div", { class: "scrub" }, button("back", "One back", icon("back"), () => this.go(this.viewer.wanted - 1)), button("next", "One on", icon("next"), () => this.go(this.viewer.wanted + 1)), button("mistake", "Next mistake", "Next mistake (n)", () => this.mistake()), this.where)),
-      h("aside", { class: "side" }, this.words, this.progress, this.graph, this.table, this.summary,
+        h("div", { class: "scrub" }, button("back", "One back", icon("back"), () => this.go(this.viewer.wanted - 1)), button("next", "One on", icon("next"), () => this.go(this.viewer.wanted + 1)), button("mistake", "Next mistake", "Next mistake (n)", () => this.mistake()), this.where),
+        this.heat ? h("div", { style: "margin-top:.8rem" }, h("div", { class: "row" }, this.view(), this.heat.controls), this.heat.legend) : null),
+      h("aside", { class: "side" }, this.words, this.progress, this.graph, this.table, facts.dice ? this.roll : null, this.summary,
         h("div", { class: "buttons" }, button("keep", "Keep the mistakes for practice", "Practise these", () => this.keep()), h("a", { class: "button", href: "#/learn" }, "Learn")))));
     this.onkey = (event) => this.key(event);
     addEventListener("keydown", this.onkey);
@@ -44,7 +50,7 @@ class Page {
 
   async begin() {
     await this.go(0);
-    const seat = this.facts.fog ? (this.own[0] ?? 0) : null;
+    const seat = this.facts.fog ? this.eyes : null;
     const review = await post("/api/reviews", { replay: this.replay, seat, visits: 60 });
     this.hear(review);
     const poll = async () => {
@@ -68,34 +74,44 @@ class Page {
   async go(turn) {
     this.line = [];
     const legal = this.facts.fog ? null : await this.branch(Math.max(0, Math.min(this.facts.turns, turn)), []);
-    const frame = await this.viewer.go(turn, legal && !legal.over ? { legal: legal.legal } : {});
-    if (frame) { this.here = legal; this.draw(); }
+    const heat = this.heat ? await this.heat.at(Math.max(0, Math.min(this.facts.turns, turn))) : null;
+    const frame = await this.viewer.go(turn, { legal: legal && !legal.over ? legal.legal : null, heat });
+    if (frame) { this.here = legal; this.map = heat; this.draw(); }
   }
 
-  branch(turn, actions) { return post(`/api/replays/${this.facts.id}/try`, { turn, actions }); }
+  // Under fog: everything, or only what the seat under review saw.
+  view() {
+    const buttons = [[null, "Everything"], [this.eyes, `${SEATS[this.eyes]}’s view`]].map(([seat, label]) => h("button", { type: "button", class: seat === null ? "on" : "", "data-eyes": String(seat), onclick: (event) => {
+      this.viewer.seat = seat;
+      for (const one of buttons) one.classList.toggle("on", one === event.currentTarget);
+      this.go(this.viewer.wanted);
+    } }, label));
+    return h("div", { class: "seg", role: "group", "aria-label": "Whose eyes" }, buttons);
+  }
+
+  branch(turn, actions, words = "") { return post(`/api/replays/${this.facts.id}/try`, { turn, actions, words }); }
 
   // Another move: see where it leads, and what the engine answers.
-  async attempt(action) {
+  async attempt(action) { await this.explore([...this.line, action], ""); }
+  async attemptWords(text) { await this.explore(this.line, text); }
+
+  // The moves instead of those that were played: `line`, and then one more in words, if any.
+  async explore(given, text) {
     if (this.facts.fog) return;
     try {
-      const line = [...this.line, action];
-      const there = await this.branch(this.viewer.turn, line);
-      this.line = line;
-      this.viewer.show({ ...there, last: there.last }, { legal: there.over ? null : there.legal });
+      const there = await this.branch(this.viewer.turn, given, text);
+      const line = (this.line = there.actions);
+      const turn = `${this.viewer.turn} and then ${line.join()}`;
+      this.viewer.show(there, { turn, legal: there.over ? null : there.legal });
       put(this.words, h("strong", {}, `Instead: ${there.last[0].words}.`), there.over ? "The game would be over." : "The engine looks at it …");
       if (there.over) return;
       const judged = await post("/api/analyse", { game: this.facts.title, position: there.position, visits: 60 });
       if (this.line.join() !== line.join() || this.left) return;
       const best = judged.moves[0];
-      this.viewer.show({ ...there, last: there.last }, { legal: there.legal, candidates: judged.losses });
+      this.viewer.show(there, { turn, legal: there.legal, candidates: judged.losses });
       put(this.words, h("strong", {}, `Instead: ${there.last[0].words}.`), `${SEATS[judged.seat]} would answer ${best.move} and then have ${percent(best.value)} of the win. Play on, or step to return.`);
     } catch (error) { toast(error.message); }
   }
-  async attemptWords(text) {
-    const one = [...(this.judged.get(this.viewer.turn)?.moves || [])].find((move) => move.move === text);
-    if (one) await this.attempt(one.action); else toast("Only moves that the engine looked at can be tried here.");
-  }
-
   mistakes() { return [...this.judged.values()].filter((one) => one.loss !== null && kindOf(one.loss) && (!this.own.length || this.own.includes(one.seat))).sort((a, b) => a.turn - b.turn); }
 
   mistake() {
@@ -130,17 +146,19 @@ class Page {
       put(this.words, h("strong", {}, `${SEATS[one.seat]} played ${words}${SIGNS[kind]}`), kind ? `${cap(kind === "inaccuracy" ? "an inaccuracy" : kind === "error" ? "an error" : "a blunder")}: it cost ${Math.round(50 * one.loss)} % of the win. Better was ${best.move}.` : one.loss === null ? "The engine did not look at it." : "As good as any.");
     }
     const frame = this.viewer.frames.get(`${this.viewer.seat}:${turn}`);
-    if (frame && one) this.viewer.show({ ...frame, last: [{ seat: one.seat, action: one.played }] }, { legal: this.here && !this.here.over ? this.here.legal : null, candidates: one.losses });
+    if (frame && one) this.viewer.show({ ...frame, last: [{ seat: one.seat, action: one.played }] }, { legal: this.here && !this.here.over ? this.here.legal : null, candidates: one.losses, heat: this.map });
+    if (facts.dice && this.rolled !== one?.roll) put(this.roll, rollTable((this.rolled = one?.roll)));
     put(this.table, one ? h("table", { class: "plain small" }, h("thead", {}, h("tr", {}, ["move", "win", "loss", "visits", "prior"].map((text, place) => h("th", { class: place ? "n" : "" }, text)))),
       h("tbody", {}, one.moves.map((move) => {
         const loss = one.moves[0].value - move.value;
         return h("tr", {}, h("td", {}, h("span", { class: "swatch", style: `background:var(--${loss < 0.05 ? "good" : loss < 0.3 ? "warn" : "bad"})` }), move.action === one.played ? h("strong", {}, `${move.move} (played)`) : move.move), h("td", { class: "n" }, percent(move.value)), h("td", { class: "n" }, loss < 0.005 ? "–" : `${Math.round(50 * loss)} %`), h("td", { class: "n" }, String(move.visits)), h("td", { class: "n" }, `${Math.round(100 * move.prior)} %`));
       }))) : "");
     const counts = facts.players.map((_, seat) => { const own = sorted.filter((each) => each.seat === seat && each.loss !== null); return { whole: own.length === sorted.filter((each) => each.seat === seat).length, lost: own.reduce((sum, each) => sum + each.loss, 0), blunders: own.filter((each) => each.loss >= 0.3).length, errors: own.filter((each) => each.loss >= 0.15 && each.loss < 0.3).length, small: own.filter((each) => each.loss >= 0.05 && each.loss < 0.15).length }; });
-    // What happened beyond the decisions was luck: the values of all turns add up from the first to the result.
-    const lucky = facts.dice && facts.seats === 2 && sorted.length === facts.turns && counts.every((count) => count.whole);
-    const luck = lucky ? facts.returns[0] - first(sorted[0]) + counts[0].lost - counts[1].lost : 0;
-    put(this.summary, h("table", { class: "plain small", id: "summary" }, h("thead", {}, h("tr", {}, ["player", "??", "?", "?!", "given away", ...(lucky ? ["luck"] : [])].map((text, place) => h("th", { class: place ? "n" : "" }, text)))), h("tbody", {}, counts.map((count, seat) => h("tr", {}, h("td", {}, `${SEATS[seat]} (${facts.players[seat] === "human" ? "you" : facts.players[seat]})`), [count.blunders, count.errors, count.small].map((number) => h("td", { class: "n" }, String(number))), h("td", { class: "n" }, `${Math.round(50 * count.lost)} %`), lucky ? h("td", { class: "n" }, `${luck * (seat ? -1 : 1) >= 0 ? "+" : "−"}${Math.round(50 * Math.abs(luck))} %`) : null)))));
+    const luck = facts.players.map((_, seat) => luckOf(sorted, seat, facts.seats));
+    const own = this.own[0] ?? 0, whole = facts.dice && facts.seats === 2 && sorted.length === facts.turns && counts.every((count) => count.whole);
+    const lucky = facts.dice && sorted.some((each) => each.roll);
+    put(this.summary, h("table", { class: "plain small", id: "summary" }, h("thead", {}, h("tr", {}, ["player", "??", "?", "?!", "given away", ...(lucky ? ["luck"] : [])].map((text, place) => h("th", { class: place ? "n" : "" }, text)))), h("tbody", {}, counts.map((count, seat) => h("tr", {}, h("td", {}, `${SEATS[seat]} (${facts.players[seat] === "human" ? "you" : facts.players[seat]})`), [count.blunders, count.errors, count.small].map((number) => h("td", { class: "n" }, String(number))), h("td", { class: "n" }, `${Math.round(50 * count.lost)} %`), lucky ? h("td", { class: "n" }, `${luck[seat] >= 0 ? "+" : "−"}${Math.round(50 * Math.abs(luck[seat]))} %`) : null)))),
+      whole ? balance(own, (own ? -1 : 1) * first(sorted[0]) - (sorted[0].roll ? (sorted[0].roll.seat === own ? 1 : -1) * sorted[0].roll.luck : 0), facts.returns[own], luck[own], counts[own].lost, counts[1 - own].lost) : null);
   }
 
   async keep() {

@@ -1,13 +1,14 @@
 // Steps through a replay: frames are fetched as they are needed and kept.
 import { get } from "../api.js";
 import { makeBoard } from "../boards/index.js";
+import { SEATS } from "../dom.js";
 
 const CHUNK = 50;
 
 export class Viewer {
   constructor(facts, place, context = {}) {
     Object.assign(this, { facts, place, turn: 0, seat: null, frames: new Map(), board: null, wanted: 0 });
-    this.context = { facts, names: facts.players, act() {}, actWords() {}, say() {}, queue() {}, ...context };
+    this.context = { facts, names: facts.players.map((name, seat) => (name === "human" ? SEATS[seat] : name)), act() {}, actWords() {}, say() {}, queue() {}, ...context };
   }
 
   async frame(turn) {
@@ -31,6 +32,6 @@ export class Viewer {
     return frame;
   }
 
-  show(frame, extra) { this.board.show({ drawing: frame.drawing, legal: null, seat: this.seat, last: frame.last, over: frame.turn === this.facts.turns, playing: false, ...extra }); }
+  show(frame, extra) { this.board.show({ turn: frame.turn, drawing: frame.drawing, legal: null, seat: this.seat, last: frame.last, over: frame.turn === this.facts.turns, playing: false, ...extra }); }
   close() { this.board?.destroy(); }
 }

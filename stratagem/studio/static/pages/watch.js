@@ -1,6 +1,7 @@
 // Replays, step by step; and games of agents against each other.
 import { catalogue, get, post } from "../api.js";
-import { cap, h, icon, put, SEATS, toast } from "../dom.js";
+import { h, icon, put, SEATS, toast } from "../dom.js";
+import { agentField, opponents } from "./opponents.js";
 import { enter, nameOf } from "./start.js";
 import { Viewer } from "./viewer.js";
 
@@ -28,13 +29,19 @@ async function lists(main) {
   const input = h("input", { type: "file", accept: ".json,application/json", id: "file", style: "display:none", onchange: (event) => event.target.files[0] && openFile(event.target.files[0]) });
   const finished = all.filter((one) => one.over);
   const running = all.filter((one) => !one.over && !one.players.includes("human"));
-  let game = games[0], one = game.strengths[1].agent, other = game.against;
-  const form = h("div", {});
-  const choose = (label, value, change) => h("label", { class: "field" }, h("span", {}, label), h("select", { onchange: (event) => change(event.target.value) }, game.strengths.map(({ label: name, agent }) => h("option", { value: agent, selected: agent === value }, `${cap(name)}: ${agent}`))));
-  const draw = () => put(form, h("label", { class: "field" }, h("span", {}, "Game"), h("select", { id: "live-game", onchange: (event) => { game = games[event.target.selectedIndex]; one = game.strengths[1].agent; other = game.against; draw(); } }, games.map((each) => h("option", { selected: each === game }, each.title)))),
-    choose("First", one, (value) => { one = value; }), choose("Against", other, (value) => { other = value; }),
+  let game, agents, one, other;
+  const form = h("div", { style: "min-height:21rem" });
+  const choose = async (chosen) => {
+    game = chosen;
+    agents = await opponents(game.boards[0].game);
+    one = agents[1].agent;
+    other = game.against;
+    draw();
+  };
+  const draw = () => put(form, h("label", { class: "field" }, h("span", {}, "Game"), h("select", { id: "live-game", onchange: (event) => choose(games[event.target.selectedIndex]) }, games.map((each) => h("option", { selected: each === game }, each.title)))),
+    agentField("First", agents, one, (value) => { one = value; }), agentField("Against", agents, other, (value) => { other = value; }),
     h("button", { class: "main", type: "button", id: "live", onclick: () => enter({ game: game.boards[0].game, players: Array.from({ length: game.boards[0].seats }, (_, seat) => (seat % 2 ? other : one)), pace: 2 }) }, "Watch them play"));
-  draw();
+  await choose(games[0]);
   put(main, h("h1", {}, "Watch"),
     h("div", { class: "two" },
       h("section", { class: "card" }, h("h2", {}, "A replay"), h("label", { class: "drop", for: "file", tabindex: 0, style: "display:block; cursor:pointer" }, "Drop a replay file anywhere on the page, or choose one", input)),
