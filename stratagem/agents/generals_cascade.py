@@ -1,10 +1,11 @@
 """A serious classical player of Generals: a cascade of plans, the first that applies is carried out.
 
-1. win: what can reach the enemy general and beat its guard goes there.
+1. win: what can reach the enemy general and beat its guard, before the enemy does the same, goes there.
 2. defend: a stack that could take my general is met, or the general is reinforced in time.
-3. take a castle that is near and pays.
-4. assault, after each tick: gather along the richest way to where the enemy general is likeliest.
-5. expand, in the rest of every fifty turns, so that as much land as can be has grown at the next tick; first towards
+3. win, although the enemy may be first: nothing could be done against it.
+4. take a castle that is near and pays.
+5. assault, after each tick: gather along the richest way to where the enemy general is likeliest.
+6. expand, in the rest of every fifty turns, so that as much land as can be has grown at the next tick; first towards
    where the enemy general may be, because the land that is taken shows what lies beside it.
 
 Plans are made of one thing, `flow`: what arrives at a goal, from each cell, and in how many moves. Each turn is
@@ -37,10 +38,9 @@ from stratagem.games.generals.rules import (
 
 TICK = 50
 SETTLED = 75  # the turn from which the general keeps a guard
-NEAR, HASTE = (
-    10,
-    0.4,
-)  # places count less by this power of their distance, which hardly matters when it is short
+# Places count less by this power of their distance, which hardly matters when it is short.
+NEAR, HASTE = 10, 0.4
+ENDLESS = jnp.int32(1 << 20)  # turns
 
 
 class Field(NamedTuple):
@@ -53,6 +53,25 @@ class Field(NamedTuple):
     passable: Array  # bool[H, W]: no wall, as far as is known; castles of nobody are walls too
     home: Array  # bool[H, W]: my general
     movable: Array  # bool[H, W]: my cells that can send units
+
+
+class Raid(NamedTuple):
+    """What the enemy can send to my general."""
+
+    ways: Flow
+    stacks: Array  # bool[H, W]: those that may be on their way, in sight or just out of it
+    excess: Array  # int32[H, W]: what would be left of each when it has beaten the guard
+    time: Array  # int32[H, W]: turns in which each can be there
+
+    @property
+    def dangers(self) -> Array:
+        """bool[H, W]: the stacks that would take my general."""
+        return self.stacks & (self.excess > 0)
+
+    @property
+    def deadline(self) -> Array:
+        """int32: turns until my general can fall."""
+        return jnp.where(self.dangers, self.time, ENDLESS).min()
 
 
 class Plan(NamedTuple):
@@ -75,6 +94,11 @@ def survey(known: Memory, view: View) -> Field:
 def my_gain(field: Field) -> Array:
     """int32[H, W]: what passing a cell adds to a stack of mine."""
     return jnp.where(field.mine, field.army - 1, -(field.army + 1))
+
+
+def my_harvest(field: Field) -> Array:
+    """int32[H, W]: what a cell of mine adds to a stack that passes it; whatever others have counts for nothing."""
+    return jnp.where(field.mine, field.army - 1, 0)
 
 
 def first_of(worth: Array, among: Array) -> Array:
@@ -116,7 +140,7 @@ class Cascade:
     """Turns for which a stack that went out of sight is still a threat."""
     siege: int = 8
     """Army that, arriving at an empty general, keeps the general's guard at home."""
-    guard: int = 15
+    guard: int = 25
     """Per cent of the enemy's army that stays on the general."""
     traceable: ClassVar[bool] = True
 
@@ -134,19 +158,21 @@ class Cascade:
         field = survey(known, view)
         rounds = (game.height + game.width) // 2 + 4
         # What stands on the general stays there, out of all plans but the winning one, until it is a strong guard.
-        raid, raiders = self.raids(known, field)
-        besieged = (raiders & (raid.arrives - raid.steps // 2 >= self.siege)).any()
+        raid = self.raid(known, field)
+        besieged = (raid.stacks & (raid.ways.arrives - raid.ways.steps // 2 >= self.siege)).any()
         weak = (field.army * 100 < view.total[1] * self.guard) & (view.turn >= SETTLED)
         away = field._replace(movable=field.movable & ~(field.home & (weak | besieged)))
         stack = first_of(field.army.astype(jnp.float32), away.movable)
         dense = density(mind)
         enemy = self.suspect(mind, dense, field, stack, rounds)
         to_enemy = flow(enemy, away.passable | enemy, my_gain(field), rounds)
+        gathering = flow(enemy, away.passable | enemy, my_harvest(field), rounds)
         plans = [
-            self.win(known, field, enemy, to_enemy),
-            self.defend(known, field, raid, raiders),
+            self.win(known, field, enemy, to_enemy, raid.deadline),
+            self.defend(known, field, raid),
+            self.win(known, field, enemy, to_enemy, ENDLESS),
             self.take_castle(away, view),
-            self.assault(away, view, to_enemy),
+            self.assault(away, view, gathering),
             self.expand(away, view, dense, rounds // 2),
         ]
         scores = jnp.zeros((4, *game.shape), jnp.float32)
@@ -155,7 +181,7 @@ class Cascade:
         move = act_best(game, scores, legal, key)
         if not game.build:
             return move
-        urgent = plans[0].applies | plans[1].applies
+        urgent = plans[0].applies | plans[1].applies | plans[2].applies
         return self.build(field, view, legal, move, urgent)
 
     def build(self, field: Field, view: View, legal: Array, move: Array, urgent: Array) -> Array:
@@ -175,33 +201,32 @@ class Cascade:
         found = (jnp.arange(game.cells) == known.general).reshape(game.shape)
         return jnp.where(known.general >= 0, found, guess)
 
-    def win(self, known: Memory, field: Field, enemy: Array, to_enemy: Flow) -> Plan:
-        """The shortest way that beats the guard of a general whose place is known."""
+    def win(self, known: Memory, field: Field, enemy: Array, to_enemy: Flow, deadline: Array) -> Plan:
+        """The shortest way that beats the guard of a general whose place is known, if it is short enough."""
         guard = jnp.where(enemy, field.army, 0).sum()
         # The guard grows by one every other turn, also since it was last seen.
         age = known.turn - jnp.where(enemy, known.seen_at, 0).sum()
         needed = guard + (age + to_enemy.steps) // 2 + 1
-        able = field.movable & to_enemy.open & (to_enemy.arrives > needed)
+        able = field.movable & to_enemy.open & (to_enemy.arrives > needed) & (to_enemy.steps <= deadline)
         start = first_of(-to_enemy.steps.astype(jnp.float32), able)
         return Plan(along(to_enemy, start), able.any() & (known.general >= 0))
 
-    def raids(self, known: Memory, field: Field) -> tuple[Flow, Array]:
-        """The enemy's ways to my general, and bool[H, W] the stacks that may be on them, in sight or just out of it."""
+    def raid(self, known: Memory, field: Field) -> Raid:
+        """The enemy's ways to my general, as far as they were seen lately."""
         their_gain = jnp.where(field.theirs, field.army - 1, -(field.army + 1))
         gain = jnp.where(field.theirs | field.mine, their_gain, -1)
         ways = flow(field.home, field.passable, gain, rounds_for(self.alarm))
-        fresh = known.turn - known.seen_at <= self.lost_sight
-        return ways, field.theirs & fresh & (field.army >= 2) & ways.open & (ways.steps <= self.alarm)
-
-    def defend(self, known: Memory, field: Field, raid: Flow, raiders: Array) -> Plan:
-        """Meet the most dangerous stack, or bring home what comes in time."""
-        rounds = rounds_for(self.alarm)
         age = known.turn - known.seen_at
-        guard = jnp.where(field.home, field.army, 0).sum()
-        danger = jnp.where(raiders, raid.arrives - guard - raid.steps // 2, -1)
-        raider = first_of(danger.astype(jnp.float32) - raid.steps, raiders & (danger > 0))
+        near = (age <= self.lost_sight) & ways.open & (ways.steps <= self.alarm)
+        guard = jnp.where(field.home, field.army, 0).sum() + ways.steps // 2
+        return Raid(ways, field.theirs & (field.army >= 2) & near, ways.arrives - guard, ways.steps - age)
+
+    def defend(self, known: Memory, field: Field, raid: Raid) -> Plan:
+        """Meet the stack that can be there first, or bring home what comes in time."""
+        rounds = rounds_for(self.alarm)
+        raider = first_of(raid.excess - 1000.0 * raid.time, raid.dangers)
         threatened = raider.any()
-        time_left = jnp.where(raider, raid.steps - age, 0).sum()
+        time_left = jnp.where(raider, raid.time, 0).sum()
         strength = jnp.where(raider, field.army, 0).sum()
 
         homeward = flow(field.home, field.passable, my_gain(field), rounds)
@@ -242,13 +267,16 @@ class Cascade:
         strong = (view.total[0] * 4 >= view.total[1] * 5) & (view.turn < 600)
         return Plan(along(ways, start), strong & able.any())
 
-    def assault(self, field: Field, view: View, to_enemy: Flow) -> Plan:
-        """After each tick, the way on which most arrives at the enemy for every move; and on, once it is close."""
-        able = field.movable & to_enemy.open & (to_enemy.arrives > 0)
-        yields = to_enemy.arrives / jnp.maximum(1.0, to_enemy.steps)
+    def assault(self, field: Field, view: View, gathering: Flow) -> Plan:
+        """After each tick, the way to the enemy on which most is gathered for every move; and on, once it is close.
+
+        What stands in the way does not count: a stack that gets stuck has shown what is there and taken land.
+        """
+        able = field.movable & gathering.open & (gathering.arrives > 0)
+        yields = gathering.arrives / jnp.maximum(1.0, gathering.steps)
         start = first_of(yields, able)
-        size = jnp.where(start, to_enemy.arrives, 0).sum()
-        close = jnp.where(start, to_enemy.steps, 1000).min() <= self.reach
+        size = jnp.where(start, gathering.arrives, 0).sum()
+        close = jnp.where(start, gathering.steps, 1000).min() <= self.reach
         early = view.turn % TICK < self.harvest
         engaged = close & (size >= jnp.maximum(self.least_stack, view.total[1] * self.share // 100))
-        return Plan(along(to_enemy, start), able.any() & (view.turn >= TICK) & (early | engaged))
+        return Plan(along(gathering, start), able.any() & (view.turn >= TICK) & (early | engaged))

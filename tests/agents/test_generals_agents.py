@@ -138,7 +138,8 @@ def belief_with(**cells):
     for row, column in cells.get("nobodys", []):
         seen_at = seen_at.at[row, column].set(80)
     possible = known.possible & (seen_at < 0)
-    return belief(Mind(known._replace(seen_at=seen_at, owner=owner, possible=possible), owner == OPPONENT))
+    known = known._replace(seen_at=seen_at, owner=owner, possible=possible)
+    return belief(Mind(known, owner == OPPONENT, jnp.ones(game.shape, bool)))
 
 
 def test_belief_is_near_enemy_land_and_away_from_nobodys():
@@ -150,7 +151,7 @@ def test_belief_is_near_enemy_land_and_away_from_nobodys():
 def test_land_that_was_free_in_the_opening_says_nothing():
     game = Generals(width=9, height=9, apart=4)
     early = blank(game)._replace(seen_at=blank(game).seen_at.at[4, 7].set(20))
-    believed = belief(Mind(early, early.owner == OPPONENT))
+    believed = belief(Mind(early, early.owner == OPPONENT, jnp.ones(game.shape, bool)))
     assert float(believed[4, 6]) == float(believed[0, 0])
 
 
