@@ -12,7 +12,7 @@ from stratagem.studio.shelf import Shelf
 STRENGTHS: dict[str, tuple[tuple[str, str], ...]] = {
     "corso": (
         ("random", "random"),
-        ("greedy", "greedy"),
+        ("very easy", "greedy"),
         ("beginner", "mm:depth=1"),
         ("easy", "mm:depth=2"),
         ("fair", "mm:depth=3"),

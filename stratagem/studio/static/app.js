@@ -31,16 +31,17 @@ async function show() {
     put(main, h("h1", {}, "There is no such page"), h("p", {}, h("a", { href: "#/" }, "Back to the games")));
     return;
   }
+  put(main);
+  const patience = setTimeout(() => main.children.length || put(main, h("p", { class: "soft", id: "patience" }, "One moment …")), 250);
   try {
     const module = await page();
     if (number !== visit) return;
-    put(main);
     const left = await module.show(main, rest.map(decodeURIComponent));
     if (number !== visit) { if (left) left(); return; }
     leave = left || null;
   } catch (error) {
     if (number === visit) put(main, h("h1", {}, "That did not work"), h("p", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/" }, "Back to the games")));
-  }
+  } finally { clearTimeout(patience); }
 }
 
 function dress(theme) {

@@ -47,7 +47,8 @@ async function overview(main) {
   await choose(games[0]);
   const listing = (title, rows, kind, empty) => h("section", { class: "card" }, h("h2", {}, title), rows.length ? h("ul", { style: "padding-left:1.1rem; margin:0" }, rows.map((one) => h("li", {}, h("a", { href: `#/compare/${kind}/${one.name}` }, one.name), one.playing ? " (being played)" : ""))) : h("p", { class: "soft" }, empty));
   put(main, h("h1", {}, "Compare"), h("p", { class: "lead" }, "Who is stronger, and by how much; and how training goes."),
-    h("div", { class: "two" }, h("section", { class: "card" }, h("h2", {}, "A tournament"), form), listing("Tournaments", runs.tournaments, "tournament", "None in the folder of runs yet."), listing("Training runs", runs.training, "training", "None in the folder of runs yet. Try: stratagem train corso --preset quick")));
+    h("div", { class: "two" }, h("section", { class: "card" }, h("h2", {}, "A tournament"), form),
+      h("div", { class: "stack" }, listing("Tournaments", runs.tournaments, "tournament", "None in the folder of runs yet."), listing("Training runs", runs.training, "training", ["None in the folder of runs yet. Try: ", h("code", {}, "stratagem train corso --preset quick")]))));
 }
 
 function drawTournament(main, found) {

@@ -43,7 +43,7 @@ class Page {
         h("div", { class: "scrub" }, button("back", "One back", icon("back"), () => this.go(this.viewer.wanted - 1)), button("next", "One on", icon("next"), () => this.go(this.viewer.wanted + 1)), button("mistake", "Next mistake", "Next mistake (n)", () => this.mistake()), this.where),
         this.heat ? h("div", { style: "margin-top:.8rem" }, h("div", { class: "row" }, this.view(), this.heat.controls), this.heat.legend) : null),
       h("aside", { class: "side" }, this.words, this.progress, this.graph, this.table, facts.dice ? this.roll : null, this.summary,
-        h("div", { class: "buttons" }, button("keep", "Keep the mistakes for practice", "Practise these", () => this.keep()), h("a", { class: "button", href: "#/learn" }, "Learn")))));
+        h("div", { class: "buttons" }, facts.fog ? null : button("keep", "Keep the mistakes for practice", "Practise", () => this.keep()), h("a", { class: "button", href: "#/learn" }, "Learn")))));
     this.onkey = (event) => this.key(event);
     addEventListener("keydown", this.onkey);
   }
@@ -67,7 +67,8 @@ class Page {
   hear(news) {
     for (const one of news.turns) this.judged.set(one.turn, one);
     this.told += news.turns.length;
-    this.progress.textContent = news.error ? news.error : news.done ? `All ${news.judged} decisions judged, ${TRUST[news.kind] || ""} (${news.evaluator || ""}).` : `Judging: ${news.judged} of ${news.wanted} …`;
+    this.wanted = news.wanted;
+    this.progress.textContent = news.error ? news.error : news.done ? `${news.wanted < this.facts.turns ? `${news.judged} of ${this.facts.turns} turns` : `All ${news.judged} decisions`} judged, ${TRUST[news.kind] || ""} (${news.evaluator || ""}).` : `Judging: ${news.judged} of ${news.wanted} …`;
     if (news.turns.length || news.done) this.draw();
   }
 
@@ -140,7 +141,7 @@ class Page {
     if (this.line.length) return;
     const words = facts.moves[turn]?.find(([seat]) => !one || seat === one.seat)?.[1];
     if (turn >= facts.turns) put(this.words, h("strong", {}, "The end."), " ");
-    else if (!one) put(this.words, h("strong", {}, words ? `${words} was played.` : ""), "Not judged (yet).");
+    else if (!one) put(this.words, h("strong", {}, words ? `${words} was played.` : ""), this.told < this.wanted ? "Not judged yet." : "Of a long game not every turn is judged.");
     else {
       const kind = one.loss === null ? "" : kindOf(one.loss), best = one.moves[0];
       put(this.words, h("strong", {}, `${SEATS[one.seat]} played ${words}${SIGNS[kind]}`), kind ? `${cap(kind === "inaccuracy" ? "an inaccuracy" : kind === "error" ? "an error" : "a blunder")}: it cost ${Math.round(50 * one.loss)} % of the win. Better was ${best.move}.` : one.loss === null ? "The engine did not look at it." : "As good as any.");
@@ -150,8 +151,8 @@ class Page {
     if (facts.dice && this.rolled !== one?.roll) put(this.roll, rollTable((this.rolled = one?.roll)));
     put(this.table, one ? h("table", { class: "plain small" }, h("thead", {}, h("tr", {}, ["move", "win", "loss", "visits", "prior"].map((text, place) => h("th", { class: place ? "n" : "" }, text)))),
       h("tbody", {}, one.moves.map((move) => {
-        const loss = one.moves[0].value - move.value;
-        return h("tr", {}, h("td", {}, h("span", { class: "swatch", style: `background:var(--${loss < 0.05 ? "good" : loss < 0.3 ? "warn" : "bad"})` }), move.action === one.played ? h("strong", {}, `${move.move} (played)`) : move.move), h("td", { class: "n" }, percent(move.value)), h("td", { class: "n" }, loss < 0.005 ? "–" : `${Math.round(50 * loss)} %`), h("td", { class: "n" }, String(move.visits)), h("td", { class: "n" }, `${Math.round(100 * move.prior)} %`));
+        const loss = one.moves[0].value - move.value, known = move.visits > 0 || move.action === one.played;
+        return h("tr", {}, h("td", {}, h("span", { class: "swatch", style: `background:var(--${!known ? "line" : loss < 0.05 ? "good" : loss < 0.3 ? "warn" : "bad"})` }), move.action === one.played ? h("strong", {}, `${move.move} (played)`) : move.move), h("td", { class: "n" }, known ? percent(move.value) : "?"), h("td", { class: "n" }, !known ? "?" : loss < 0.005 ? "–" : `${Math.round(50 * loss)} %`), h("td", { class: "n" }, String(move.visits)), h("td", { class: "n" }, `${Math.round(100 * move.prior)} %`));
       }))) : "");
     const counts = facts.players.map((_, seat) => { const own = sorted.filter((each) => each.seat === seat && each.loss !== null); return { whole: own.length === sorted.filter((each) => each.seat === seat).length, lost: own.reduce((sum, each) => sum + each.loss, 0), blunders: own.filter((each) => each.loss >= 0.3).length, errors: own.filter((each) => each.loss >= 0.15 && each.loss < 0.3).length, small: own.filter((each) => each.loss >= 0.05 && each.loss < 0.15).length }; });
     const luck = facts.players.map((_, seat) => luckOf(sorted, seat, facts.seats));

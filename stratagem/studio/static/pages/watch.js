@@ -1,6 +1,7 @@
 // Replays, step by step; and games of agents against each other.
 import { catalogue, get, post } from "../api.js";
 import { h, icon, put, SEATS, toast } from "../dom.js";
+import { seats } from "../store.js";
 import { agentField, opponents } from "./opponents.js";
 import { enter, nameOf } from "./start.js";
 import { Viewer } from "./viewer.js";
@@ -17,6 +18,8 @@ export async function openFile(file) {
     location.hash = "#/watch/open";
   } catch (error) { toast(error.message); }
 }
+
+const people = (game) => game.players.map((name) => (name !== "human" ? name : seats.of(game.id).length ? "you" : "a person")).join(" – ");
 
 export async function show(main, [kind, id]) {
   if (kind === "game") return player(main, await post("/api/replays", await get(`/api/games/${encodeURIComponent(id)}/replay`)), id);
@@ -43,10 +46,10 @@ async function lists(main) {
     h("button", { class: "main", type: "button", id: "live", onclick: () => enter({ game: game.boards[0].game, players: Array.from({ length: game.boards[0].seats }, (_, seat) => (seat % 2 ? other : one)), pace: 2 }) }, "Watch them play"));
   await choose(games[0]);
   put(main, h("h1", {}, "Watch"),
-    h("div", { class: "two" },
-      h("section", { class: "card" }, h("h2", {}, "A replay"), h("label", { class: "drop", for: "file", tabindex: 0, style: "display:block; cursor:pointer" }, "Drop a replay file anywhere on the page, or choose one", input)),
+    h("div", { class: "two", style: "align-items:stretch" },
+      h("section", { class: "card", style: "display:flex; flex-direction:column" }, h("h2", {}, "A replay"), h("label", { class: "drop", for: "file", tabindex: 0, style: "flex:1; display:grid; place-content:center; cursor:pointer" }, "Drop a replay file anywhere on the page, or choose one", input)),
       h("section", { class: "card" }, h("h2", {}, "Two agents, live"), form)),
-    h("section", { style: "margin-top:2rem" }, h("h2", {}, "Finished games"), finished.length ? h("div", { class: "scroll" }, h("table", { class: "plain", id: "finished" }, h("tbody", {}, finished.slice(0, 30).map((each) => h("tr", {}, h("td", {}, h("a", { href: `#/watch/game/${each.id}` }, nameOf(each.game))), h("td", {}, each.players.join(" – ")), h("td", { class: "n soft" }, `${each.turns} turns`), h("td", { class: "n" }, each.returns.map((value) => (value > 0 ? "won" : value < 0 ? "lost" : "drew")).join(" – "))))))) : h("p", { class: "soft" }, "None yet. Play one; it is kept.")),
+    h("section", { style: "margin-top:2rem" }, h("h2", {}, "Finished games"), finished.length ? h("div", { class: "scroll" }, h("table", { class: "plain", id: "finished" }, h("tbody", {}, finished.slice(0, 30).map((each) => h("tr", {}, h("td", {}, h("a", { href: `#/watch/game/${each.id}` }, nameOf(each.game))), h("td", {}, people(each)), h("td", { class: "n soft wide" }, `${each.turns} turns`), h("td", { class: "n" }, each.returns.map((value) => (value > 0 ? "won" : value < 0 ? "lost" : "drew")).join(" – "))))))) : h("p", { class: "soft" }, "None yet. Play one; it is kept.")),
     running.length ? h("section", { style: "margin-top:1.5rem" }, h("h2", {}, "Agents at play"), h("ul", {}, running.slice(0, 10).map((each) => h("li", {}, h("a", { href: `#/play/${each.id}` }, `${nameOf(each.game)}: ${each.players.join(" – ")}`))))) : null);
 }
 
@@ -88,7 +91,7 @@ function player(main, facts, id) {
     h("section", {}, h("h1", { style: "font-size:1.3rem" }, `Replay: ${nameOf(facts.title)}`), place,
       h("div", { class: "scrub" }, button("first", "To the start", icon("first"), () => { stop(); go(0); }), button("back", "One back", icon("back"), () => { stop(); go(viewer.wanted - 1); }), playing, button("next", "One on", icon("next"), () => { stop(); go(viewer.wanted + 1); }), button("last", "To the end", icon("last"), () => { stop(); go(facts.turns); }), slider, where),
       h("div", { class: "row", style: "margin-top:.6rem" }, h("label", { class: "row small" }, "Speed", h("select", { "aria-label": "Turns a second", style: "width:auto", onchange: (event) => { speed = Number(event.target.value); if (timer) { stop(); play(); } } }, [0.5, 1, 2, 5, 10, 20].map((value) => h("option", { value, selected: value === speed }, `${value} a second`)))), eyes)),
-    h("aside", { class: "side" }, players, h("p", { class: "status", style: "min-height:0" }, winners.length > 1 ? "A draw." : `${SEATS[winners[0]]} (${facts.players[winners[0]]}) won${facts.resigned.length ? " by resignation" : ""}.`),
+    h("aside", { class: "side" }, players, h("p", { class: "status", style: "min-height:0" }, winners.length > 1 ? "A draw." : `${SEATS[winners[0]]}${facts.players[winners[0]] === "human" ? "" : ` (${facts.players[winners[0]]})`} won${facts.resigned.length ? " by resignation" : ""}.`),
       id ? h("div", { class: "buttons" }, h("a", { class: "button main", href: `#/review/${id}` }, "Review it"), h("a", { class: "button", href: `/api/games/${id}/replay`, download: `${facts.name}-${id}.json` }, "Save the file")) : null, list)));
   const key = (event) => {
     if (event.target.closest("input, select, textarea") || event.ctrlKey || event.metaKey) return;
