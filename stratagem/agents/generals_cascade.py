@@ -140,7 +140,7 @@ class Cascade:
     """Turns for which a stack that went out of sight is still a threat."""
     siege: int = 8
     """Army that, arriving at an empty general, keeps the general's guard at home."""
-    guard: int = 25
+    guard: int = 10
     """Per cent of the enemy's army that stays on the general."""
     traceable: ClassVar[bool] = True
 
@@ -207,7 +207,7 @@ class Cascade:
         # The guard grows by one every other turn, also since it was last seen.
         age = known.turn - jnp.where(enemy, known.seen_at, 0).sum()
         needed = guard + (age + to_enemy.steps) // 2 + 1
-        able = field.movable & to_enemy.open & (to_enemy.arrives > needed) & (to_enemy.steps <= deadline)
+        able = field.movable & to_enemy.open & (to_enemy.arrives > needed) & (to_enemy.steps < deadline)
         start = first_of(-to_enemy.steps.astype(jnp.float32), able)
         return Plan(along(to_enemy, start), able.any() & (known.general >= 0))
 

@@ -1,16 +1,19 @@
 """Players of Generals: what they remember, and that each does what it is there for."""
 
+from functools import lru_cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from stratagem.agents import make_agent
-from stratagem.agents.generals_belief import Mind, belief
+from stratagem.agents.generals_belief import Mind, belief, empty_mind, look
 from stratagem.agents.generals_memory import NEVER, blank, note_move, take_in
 from stratagem.agents.generals_paths import downhill, flow
 from stratagem.games import make_game
 from stratagem.games.generals import Generals
+from stratagem.games.generals.board import GENERAL, PLAIN, kind_of
 from stratagem.games.generals.rules import OPPONENT, SEEN_CASTLE, SEEN_GENERAL, STRUCTURE
 
 ROW = Generals(width=8, height=3, cap=100, apart=4, castles_from=0, castles_to=1)
@@ -91,28 +94,31 @@ def test_flow_takes_the_shortest_way_on_which_most_arrives():
     assert not bool(ways.open[0, 1])
 
 
-@pytest.mark.parametrize("name", ["expander", "hunter", "cascade"])
-def test_a_general_that_can_be_taken_is_taken(name):
-    state = ROW.read("A . . . . . . . / . . . .a4 .b1 .a9 gb3 . / . . . . . . . . | 60 -")
+@lru_cache
+def compiled(name):
+    """State of the row to the action of an agent that has seen nothing before."""
     agent = make_agent(name, ROW)
-    action = agent.act(agent.memory(), ROW.view(state, jnp.int32(0)), ROW.legal(state)[0], jax.random.key(0))
-    assert ROW.write_action(int(action)) == "1,5 right"
 
+    def act(state):
+        view = ROW.view(state, jnp.int32(0))
+        return agent.act(agent.memory(), view, ROW.legal(state)[0], jax.random.key(0))
 
-def test_cascade_meets_a_stack_that_could_take_its_general():
-    state = ROW.read("ga3 . . . . . . . / . .b9 .a20 . . . . . / . . . . . . . B | 60 -")
-    agent = make_agent("cascade", ROW)
-    action = agent.act(agent.memory(), ROW.view(state, jnp.int32(0)), ROW.legal(state)[0], jax.random.key(0))
-    assert ROW.write_action(int(action)) == "1,2 left"
+    return jax.jit(act)
 
 
 def choice(text, agent="cascade"):
     """What an agent that has seen nothing before does on this position of the row."""
-    state, player = ROW.read(text), make_agent(agent, ROW)
-    action = player.act(
-        player.memory(), ROW.view(state, jnp.int32(0)), ROW.legal(state)[0], jax.random.key(0)
-    )
-    return ROW.write_action(int(action))
+    return ROW.write_action(int(compiled(agent)(ROW.read(text))))
+
+
+@pytest.mark.parametrize("name", ["expander", "hunter", "cascade"])
+def test_a_general_that_can_be_taken_is_taken(name):
+    open_to_attack = "A . . . . . . . / . . . .a4 .b1 .a9 gb3 . / . . . . . . . . | 60 -"
+    assert choice(open_to_attack, name) == "1,5 right"
+
+
+def test_cascade_meets_a_stack_that_could_take_its_general():
+    assert choice("ga3 . . . . . . . / . .b9 .a20 . . . . . / . . . . . . . B | 60 -") == "1,2 left"
 
 
 def test_cascade_does_not_run_after_a_raider_that_will_be_there_first():
@@ -126,6 +132,72 @@ def test_cascade_keeps_its_guard_at_home_while_a_stack_is_near():
     near = "ga30 .a1 .a1 .a1 .b20 . . . / . . . . . . . . / . . . . . . . B | 60 -"
     assert choice(near) == "0,0 pass"
     assert choice(near.replace(".b20", ".b1")) in ("0,0 right", "0,0 down")
+
+
+def test_cascade_meets_the_raider_that_is_nearer_before_the_stronger_one_behind_it():
+    # Nine are three steps from the general and can be beaten now; twenty come later.
+    two = "ga3 . . .b9 . . .b20 . / .a1 .a1 .a1 .a12 . . .a1 . / . . . . . . . B | 60 -"
+    assert choice(two) == "1,3 up"
+
+
+def test_cascade_runs_for_the_enemy_general_only_when_it_will_be_there_first():
+    # Twelve are two steps from my general, which eight can still save; mine are three steps or one from theirs.
+    race = "ga3 . .b12 . . . .a1 . / .a9 .a1 . . .a20 . . gb3 / . . . . . . . . | 60 -"
+    assert choice(race) == "1,0 up"
+    ahead = "ga3 . .b12 . . . .a1 . / .a9 .a1 . . . . .a20 gb3 / . . . . . . . . | 60 -"
+    assert choice(ahead) == "1,6 right"
+
+
+def test_cascade_runs_for_the_enemy_general_when_its_own_is_lost():
+    lost = "ga3 . .b12 . . . .a1 . / . .a1 . . .a20 . . gb3 / . . . . . . . . | 60 -"
+    assert choice(lost) == "1,4 right"
+
+
+def test_cascade_gathers_although_nothing_would_get_through():
+    # Four could take the empty cell below; but after a tick they go the way on which others join them.
+    walled = "ga1 .a4 .a2 .b30 . . . B / # . # # # # # # / # # # # # # # # | 60 -"
+    assert choice(walled, "cascade:alarm=2") == "0,1 right"
+
+
+def walked(plain, start):
+    """{cell: steps} on bool[H, W] plain ground, in plain Python."""
+    steps, waiting = {start: 0}, [start]
+    for row, column in waiting:
+        for cell in ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)):
+            inside = 0 <= cell[0] < plain.shape[0] and 0 <= cell[1] < plain.shape[1]
+            if inside and plain[cell] and cell not in steps:
+                steps[cell] = steps[row, column] + 1
+                waiting.append(cell)
+    return steps
+
+
+def test_a_fair_map_tells_where_the_enemy_general_may_be():
+    game = Generals(width=12, height=12, apart=8, castles_from=3, castles_to=5)
+    sites = jax.jit(lambda view: look(game, empty_mind(game), view).sites)
+    init, view = jax.jit(game.init), jax.jit(game.view)
+    for seed in range(6):
+        state = init(jax.random.key(seed))
+        kind = np.asarray(kind_of(state.cells)).reshape(game.shape)
+        plain = (kind == PLAIN) | (kind == GENERAL)
+        for seat in range(2):
+            home = divmod(int(state.generals[seat]), 12)
+            away = walked(plain, home)
+            rooms = {cell: sum(far <= 4 for far in walked(plain, cell).values()) for cell in away}
+            fair = {
+                cell for cell in away if min(rooms[cell], rooms[home]) >= 0.8 * max(rooms[cell], rooms[home])
+            }
+            told = {
+                cell for cell in map(tuple, np.argwhere(sites(view(state, jnp.int32(seat))))) if cell in away
+            }
+            assert told == {cell for cell in fair if away[cell] >= 8}
+            assert divmod(int(state.generals[1 - seat]), 12) in told
+
+
+def test_places_against_the_rules_of_maps_are_believed_in_little_but_not_ruled_out():
+    game = Generals(width=9, height=9, apart=4)
+    mind = empty_mind(game)
+    believed = belief(mind._replace(sites=mind.sites.at[4, 4].set(True)))
+    assert float(believed[4, 4]) > 10 * float(believed[4, 5]) > 0
 
 
 def belief_with(**cells):
