@@ -97,10 +97,14 @@ def check_shapes(game):
 def check_same_key_same_game(game):
     key = jax.random.key(7)
     assert same(game.init(key), game.init(key))
-    run = jax.jit(
-        lambda key: play.rollout(game, partial(play.random_actions, game), play.start(game, key), key, 8)
-    )
-    assert same(run(key), run(key))
+
+    @jax.jit
+    @jax.vmap
+    def run(key):
+        return play.rollout(game, partial(play.random_actions, game), play.start(game, key), key, 8)
+
+    keys = jax.random.split(key, 4)
+    assert same(run(keys), run(keys))
 
 
 def check_movers_have_actions_and_others_none(game):

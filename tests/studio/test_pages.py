@@ -3,13 +3,22 @@
 import json
 import re
 import urllib.request
+from contextlib import contextmanager
 
+import jax
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from stratagem.agents.senses import senses_for
+from stratagem.analysis.evaluators.perfect import codes
+from stratagem.analysis.sight import Sight
 from stratagem.arena.tournament import Tournament, run_tournament
 from stratagem.core.files import append_json, write_json
+from stratagem.networks import make_network
+from stratagem.networks.weights import save_policy
 from stratagem.protocols import replay as replays
+from stratagem.solvers.corso import Solver
 
 pytestmark = pytest.mark.usefixtures("cache")
 expect.set_options(timeout=90_000)
@@ -185,6 +194,95 @@ def test_corso_is_played_by_keyboard_with_hint_undo_resignation_and_rematch(page
     expect(page.locator("#status")).to_contain_text("Your turn")
 
 
+def test_a_guest_plays_the_other_seat_by_a_link_and_no_other(page, browser, studio):
+    page.goto("/#/new/corso")
+    page.get_by_text("Other options").click()
+    page.get_by_label("The game with its options").fill("corso:width=3,height=3")
+    page.get_by_label("The game with its options").press("Tab")
+    page.locator("[data-seat='1']").select_option("human")
+    page.locator("#invite").click()
+    link = page.get_by_label("Invitation link").input_value()
+    with visitor(browser, studio) as guest, visitor(browser, studio) as stranger:
+        guest.goto(link)
+        expect(guest.locator("#board svg")).to_be_visible()
+        assert guest.url == page.url  # the secret does not stay in the address
+        guest.locator("[data-cell='0']").click()
+        expect(guest.locator("#note")).to_contain_text("not your turn")
+        press(page, page.locator("[data-cell='4']"))
+        expect(guest.locator("[data-cell='4'] .marble")).to_be_visible()
+        expect(guest.locator("#status")).to_contain_text("Your turn")
+        expect(page.locator("#status")).not_to_contain_text("Your turn")
+        stranger.goto(page.url)
+        expect(stranger.locator("[data-cell='4'] .marble")).to_be_visible()
+        assert stranger.locator(".cellbox.can").count() == 0
+        assert guest.evaluate(MOVE_FOR, [page.url.rsplit("/", 1)[1], 0, 1, 0]) == "not-your-seat"
+        assert stranger.evaluate(MOVE_FOR, [page.url.rsplit("/", 1)[1], 1, 1, 0]) == "not-your-seat"
+        press(guest, guest.locator("[data-cell='0']"))
+        expect(page.locator("[data-cell='0'] .marble")).to_be_visible()
+        expect(page.locator("#status")).to_contain_text("Your turn")
+        expect(page.locator("[data-do=undo]")).to_be_disabled()  # against a person moves stand
+        page.locator("[data-do=resign]").click()
+        page.locator("[data-do=resign]").click()
+        expect(guest.locator("#status")).to_contain_text("You win by resignation.")
+        guest.locator("[data-do=rematch]").click()
+        expect(page.locator("#status")).to_contain_text("Guest is to move.")
+        expect(guest.locator("#status")).to_contain_text("Your turn")  # seats are swapped
+
+
+MOVE_FOR = """([game, seat, turn, action]) => new Promise((resolve) => {
+  const socket = new WebSocket(`ws://${location.host}/ws`);
+  const tokens = (JSON.parse(localStorage['stratagem.seats'] || '{}'))[game] || [];
+  socket.onopen = () => {
+    socket.send(JSON.stringify({ type: 'join', game, tokens }));
+    socket.send(JSON.stringify({ type: 'move', turn, seat, action }));
+  };
+  socket.onmessage = (event) => {
+    const said = JSON.parse(event.data);
+    if (said.type === 'error') { socket.close(); resolve(said.code); }
+  };
+})"""
+
+
+@contextmanager
+def visitor(browser, studio):
+    """Somebody else, in a browser of their own."""
+    context = browser.new_context(base_url=studio.address, viewport={"width": 900, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(90_000)
+    yield page
+    context.close()
+
+
+def test_another_move_is_tried_in_a_review_and_the_engine_answers(page, studio):
+    begin(page, "corso", "corso:width=3,height=3", ("human", "human"))
+    for cell in (4, 0, 4):
+        press(page, page.locator(f"[data-cell='{cell}']"))
+    page.locator("[data-do=resign]").click()
+    page.locator("[data-do=resign]").click()
+    replay = replay_of(page, studio)
+    page.get_by_role("link", name="Review it").click()
+    expect(page.locator("#progress")).to_contain_text("All 3 decisions judged, proved")
+    page.locator("[data-do=next]").click()
+    expect(page.locator("#status")).to_contain_text("Orange played a1")
+    page.locator("[data-cell='8']").click()
+    expect(page.locator("#status")).to_contain_text("Instead: c3.")
+    expect(page.locator("[data-cell='8'] .marble")).to_be_visible()
+    assert corso_board(page) == "OOOOAOOOB"
+    expect(page.locator("#status")).to_contain_text(
+        re.compile("Blue would answer [abc][123] and then have [0-9]+ %")
+    )
+    answer = re.search("answer ([abc][123])", status(page)).group(1)
+    game = replay.rules()
+    best = Solver(3, 3).best(*codes(game, game.read("OOO/OAO/OOB 1")))
+    assert game.read_action(answer) in best
+    page.locator(f"[data-cell='{game.read_action(answer)}']").click()  # and on from there
+    expect(page.locator("#status")).to_contain_text(f"Instead: {answer}.")
+    page.locator("[data-do=back]").click()
+    page.locator("[data-do=next]").click()
+    expect(page.locator("#status")).to_contain_text("Orange played a1")
+    assert corso_board(page) == "OOOOAOOOO"
+
+
 def test_general_is_played_to_the_end(page, studio):
     begin(page, "general", "general:turns=10")
     while my_turn_or_over(page):
@@ -222,23 +320,42 @@ def test_dice_are_kept_rolled_and_scored_to_the_end(page, studio, name):
     assert totals == replay.rules().scores(final).tolist()
 
 
-def test_a_review_of_dice_tells_luck_from_skill(page, studio):
+def test_a_review_of_dice_shows_what_could_have_fallen_and_tells_luck_from_skill(page, studio):
     begin(page, "crag", None, ("human", "standing-greedy"))
     while my_turn_or_over(page):
         score(page, page.locator("[data-category]").first)
     replay = replay_of(page, studio)
     page.get_by_role("link", name="Review it").click()
     expect(page.locator("#progress")).to_contain_text(f"All {len(replay.actions)} decisions judged")
-    rows = page.locator("#summary tbody tr").evaluate_all(
+    states, game = list(replays.positions(replay)), replay.rules()
+    dice = "-".join(map(str, game.keeps.rolls[int(states[0].dice)]))
+    expect(page.locator("#roll h3")).to_have_text(f"The roll before it: {dice}")
+    rows = page.locator("#roll tbody tr").evaluate_all(
+        "rows => rows.map((row) => [row.className, ...[...row.cells].map((cell) => cell.textContent)])"
+    )
+    assert len(rows) == 56  # the ways in which three dice fall
+    assert [row[1] for row in rows if row[0] == "fell"] == [f"{dice} (fell)"]
+    assert sum(float(row[2].split()[0]) for row in rows) == pytest.approx(100, abs=2)
+    worth = [int(row[3].split()[0]) for row in rows]
+    assert worth == sorted(worth, reverse=True)
+    page.locator("[data-do=next]").click()  # all dice were kept: nothing rolled
+    expect(page.locator("#roll h3")).to_have_count(0)
+    summary = page.locator("#summary tbody tr").evaluate_all(
         "rows => rows.map((row) => [...row.cells].slice(-2).map((cell) => cell.textContent))"
     )
-    lost, luck = ([int(row[place].replace("−", "-").split()[0]) / 50 for row in rows] for place in (0, 1))
+    luck = [percents(row[1]) for row in summary]
     assert luck[0] == -luck[1]
-    # From the value of the first position to the result, each step is a decision or luck. Curves run from y = 10 (sure
-    # win) to y = 146 (sure loss); the shown percentages are rounded to whole ones, which are 0.02 each.
-    top = float(page.locator("#graph polyline").get_attribute("points").split()[0].split(",")[1])
-    start = 1 - 2 * (top - 10) / 136
-    assert start + luck[0] - lost[0] + lost[1] == pytest.approx(replay.returns[0], abs=0.04)
+    # From the value before the first roll to the result every step is luck, a mistake, or not foreseen.
+    parts = [percents(text) for text in page.locator("#balance td.n").all_inner_texts()]
+    assert parts[1] == luck[0]
+    assert -parts[2] == percents(summary[0][0])
+    assert parts[3] == percents(summary[1][0])
+    assert sum(parts[:-1]) == pytest.approx(parts[-1], abs=3)  # each is rounded to a whole one
+    assert parts[-1] == 50 + 50 * replay.returns[0]
+
+
+def percents(text):
+    return int(text.replace("−", "-").split()[0])
 
 
 def labels(page, where):
@@ -310,6 +427,16 @@ def test_generals_moves_are_queued_drawn_undone_and_played_under_fog(page, studi
     page.get_by_role("button", name="Change the key for Undo").click()
     page.keyboard.press("x")
     expect(page.get_by_role("button", name="Change the key for Undo")).to_have_text("X")
+    canvas.focus()
+    page.keyboard.press("Enter")
+    for key in ("KeyD", "KeyS", "KeyA", "KeyW"):
+        page.keyboard.press(key)
+    queued = int(page.locator("text=Queue:").inner_text().split("Queue: ")[1])
+    page.keyboard.press("KeyE")  # no longer undoes
+    expect(page.locator("text=Queue:")).to_contain_text(f"Queue: {queued}")
+    page.keyboard.press("KeyX")
+    expect(page.locator("text=Queue:")).to_contain_text(f"Queue: {queued - 1}")
+    page.keyboard.press("KeyQ")
     page.get_by_label("Moves a second").fill("10")
     expect(page.locator("text=Speed: 10 moves a second")).to_be_visible()
     canvas.hover()
@@ -330,6 +457,45 @@ def test_generals_moves_are_queued_drawn_undone_and_played_under_fog(page, studi
     page.wait_for_timeout(300)
     fog = "207,202,189"
     assert page.locator("canvas.field").evaluate(PIXELS).get(fog, 0) > everything.get(fog, 0)
+    beliefs_are_drawn(page, studio, replay)
+
+
+def beliefs_are_drawn(page, studio, replay):
+    """The review of a game under fog, with a network on the shelf."""
+    game, senses = replay.rules(), senses_for(replay.rules())
+    choice = "patch:depth=2,width=8,heads=2,bins=2"
+    network = jax.jit(lambda key: make_network(choice, senses, key))(jax.random.key(0))
+    save_policy(studio.folder / "patches" / "weights.safetensors", network, choice, senses, {})
+    page.get_by_role("link", name="Review it").click()
+    page.locator("[data-map=none]").click()
+    plain = page.locator("canvas.field").evaluate(PIXELS)
+    sight = Sight(game, list(replays.positions(replay, game)), replay.actions, 0)
+    page.locator("[data-map=belief]").click()
+    for turn in (0, 1, 2):
+        belief = sight.belief(turn)
+        row, column = np.unravel_index(belief.argmax(), belief.shape)
+        expect(page.locator("#legend")).to_contain_text(
+            f"Likeliest: row {row + 1}, column {column + 1} ({round(100 * belief.max())} %)"
+        )
+        page.keyboard.press("ArrowRight")
+    tinted = page.locator("canvas.field").evaluate(PIXELS)
+    fresh = sum(count for colour, count in tinted.items() if colour not in plain)
+    cells = int((sight.belief(3) > 0).sum())
+    size = sum(plain.values()) / 36  # the canvas is larger than the board of 36 cells
+    assert fresh > 0.3 * cells * size * 0.4
+    page.locator("[data-map=attention]").click()
+    expect(page.locator("#legend")).to_contain_text("What the value of patches listens to, patch by patch.")
+    expect(page.locator("[data-heat=layer] option")).to_have_count(2)
+    expect(page.locator("[data-heat=head] option")).to_have_count(3)
+    page.locator("[data-heat=layer]").select_option("2")
+    page.locator("[data-heat=head]").select_option("1")
+    expect(page.locator("#where-turn")).to_have_text(re.compile("turn 3 of"))
+    size, maps = sight.attention(3, str(studio.folder / "patches" / "weights.safetensors"))
+    shares = maps[1, 0]
+    row, column = np.unravel_index(shares.argmax(), shares.shape)
+    expect(page.locator("#legend")).to_contain_text(
+        f"Most: row {size * row + 1}, column {size * column + 1} ({round(100 * shares.max())} %)"
+    )
 
 
 def test_two_agents_are_watched_live_and_a_replay_file_is_dropped_on_the_page(page, tmp_path):
@@ -389,6 +555,54 @@ def test_leaderboards_crosstables_and_curves_show_what_the_files_say(page, studi
     append_json(studio.folder / "learning" / "metrics.jsonl", [{"iteration": 4, "loss": 0.2}])
     expect(page.locator("text=4 rows")).to_be_visible()
     assert len(page.locator("#curves polyline").get_attribute("points").split()) == 4
+
+
+def test_a_tournament_is_started_from_the_page_and_its_table_fills(page, studio):
+    page.goto("/#/compare")
+    page.locator("#game").select_option("Crag")
+    for agent in ("random", "standing-random", "standing-greedy"):
+        page.locator(f"[name=entrant][value={agent}]").set_checked(agent != "random")
+    page.locator("#games").fill("6")
+    page.locator("#begin").click()
+    expect(page.locator("h1")).to_contain_text("studio-crag-")
+    expect(page.locator("main")).to_contain_text("6 games played.")
+    assert sorted(page.locator("#ratings strong").all_inner_texts()) == ["standing-greedy", "standing-random"]
+    log = studio.folder / page.locator("h1").inner_text() / "results.jsonl"
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    assert len(rows) == 7  # a header and six games
+    page.goto("/#/compare")
+    expect(page.get_by_role("link", name="studio-crag-")).to_be_visible()
+
+
+def test_opponents_are_offered_in_plain_words_and_a_perfect_one_says_what_it_lacks(page):
+    page.goto("/#/new/generala")
+    offered = [
+        "A person",
+        "Random: random",
+        "Scores anything at once: standing-random",
+        "Never rolls again: standing-greedy",
+        "Fair: joe",
+        "Strong: maximus",
+        "Very strong: mindful",
+        "Perfect: malina (not ready)",
+    ]
+    expect(page.locator("[data-seat='1'] option")).to_have_text(offered)
+    assert page.locator("[data-seat='1'] option[value=malina]").is_disabled()
+    # 68,780,235 positions at 1.2 million a second
+    expect(page.locator("[data-lacking=malina]")).to_contain_text(
+        "stratagem solve generala does it, in about a minute"
+    )
+    page.locator("[data-seat='1']").select_option("mindful")
+    expect(page.locator("label", has=page.locator("[data-seat='1']"))).to_contain_text(
+        "As if all others maximised"
+    )
+    page.goto("/#/new/corso")
+    expect(page.locator("[data-seat='1'] option[value=perfect]")).to_have_count(1)
+    page.locator("#board").select_option("8 × 8")
+    expect(page.locator("[data-seat='1'] option[value=perfect]")).to_have_count(0)
+    page.locator("#board").select_option("5 × 5, three players")
+    expect(page.locator("[data-seat='2']")).to_be_visible()
+    assert page.locator("[data-seat='2'] option[value='mm:depth=3']").count() == 0
 
 
 def test_light_and_dark_differ_and_a_phone_shows_everything(page):

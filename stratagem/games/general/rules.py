@@ -38,6 +38,7 @@ from stratagem.games.general.board import (
     TRIANGLES,
     Cells,
     Rows,
+    ahead,
     aside,
     cell_set,
     count,
@@ -45,7 +46,8 @@ from stratagem.games.general.board import (
     first_row,
     holds,
     mirror,
-    movable,
+    movable_rows,
+    moves_of,
     nth_bit,
     nth_cell,
     nth_set,
@@ -204,7 +206,7 @@ class General:
         number = jnp.floor(through)
         slot = number.astype(jnp.int32)
         settled = self._remove(after, slot, 3 * SIDE + nth_cell(moat, slot))
-        dice = self._useful(settled)
+        dice = self._dice_bits(settled)
         falls = jnp.floor((through - number) * lax.population_count(dice))
         return settled._replace(die=nth_bit(dice, falls.astype(jnp.int32), FACES).astype(jnp.int8))
 
@@ -230,27 +232,37 @@ class General:
 
     def _dice(self, state: State) -> Array:
         """bool[7]: what the die may show now; 0 if nothing is to be rolled or nothing helps."""
-        return (self._useful(state) >> np.arange(FACES)) & 1 == 1
+        moves = (self._moves(state) != 0).any(axis=(0, 2))
+        return (self._useful(state, [moves[die] for die in range(6)]) >> np.arange(FACES)) & 1 == 1
 
-    def _useful(self, state: State) -> Array:
-        """int32: the same as a word, a bit for each die."""
-        units, places = self._garrisoning(state)
+    def _dice_bits(self, state: State) -> Array:
+        """int32: `_dice` as a word, in numbers alone."""
         lines = self._lines(state)
+        moves = [reduce(or_, [word for line in lines for word in line[die]]) != 0 for die in range(6)]
+        return self._useful(state, moves)
+
+    def _useful(self, state: State, moves: list[Array]) -> Array:
+        """int32: a bit for each die that allows something, if it allows these moves."""
+        units, places = self._garrisoning(state)
         special: list[Any] = [self._storming(state).any(), *[False] * 4, units.any() & places.any()]
         useful = jnp.int32(0)
         for die in range(1, 7):
-            moves = reduce(or_, [word for line in lines for word in line[die - 1]]) != 0
-            useful = useful | jnp.where(moves | special[die - 1], 1 << die, 0)
+            useful = useful | jnp.where(moves[die - 1] | special[die - 1], 1 << die, 0)
         rolls = ~self.done(state) & (state.converting == 0) & (useful != 0)
         return jnp.where(rolls, useful, 1).astype(jnp.int32)
 
+    def _moves(self, state: State) -> Array:
+        """`moves_of` for the side whose turn it is."""
+        role = self._role(state)
+        return moves_of(state.units[role], state.units[1 - role], role == ATTACKER)
+
     def _lines(self, state: State) -> list[list[Rows]]:
-        """`movable` for the side whose turn it is."""
+        """`movable_rows` for the side whose turn it is."""
         attacking = self._role(state) == ATTACKER
         sides = [rows(units) for units in state.units]
         own = [jnp.where(attacking, *pair) for pair in zip(*sides, strict=True)]
         theirs = [jnp.where(attacking, *pair[::-1]) for pair in zip(*sides, strict=True)]
-        return movable(own, theirs, attacking)
+        return movable_rows(own, theirs, attacking)
 
     # Decisions.
 
@@ -281,17 +293,10 @@ class General:
         here = jnp.where(state.converting == 2, TRIANGLES[1], TRIANGLES[0])
         return jnp.where(state.converting > 0, state.units[ATTACKER] & here, np.uint16(0))
 
-    def _movable(self, state: State) -> list[Rows]:
-        """For each direction the units that have a normal move with this die."""
-        shown = [jnp.where(state.die == die, np.uint16(0xFFFF), np.uint16(0)) for die in range(1, 7)]
-        found = []
-        for way, line in enumerate(self._lines(state)):
-            words = [jnp.uint16(0)] * SIDE
-            for die in range(1, 7):
-                for row, word in enumerate(line[die - 1], first_row(way, die)):
-                    words[row] = words[row] | word & shown[die - 1]
-            found.append(words)
-        return found
+    def _movable(self, state: State) -> Array:
+        """uint16[8, 10]: for each direction the units that have a normal move with this die."""
+        shown = (jnp.arange(1, 7) == state.die)[:, None]
+        return jnp.where(shown, self._moves(state), np.uint16(0)).sum(axis=1, dtype=jnp.uint16)
 
     def _is_line_of_six(self, state: State, start: Array, end: Array) -> Array:
         """bool: whether a normal move of six leads there, if the end is no own unit."""
@@ -309,7 +314,7 @@ class General:
         return (jnp.arange(2) == self._seat(state)) & ~self.done(state)
 
     def legal(self, state: State) -> Array:
-        start = unpack(jnp.stack([jnp.stack(line) for line in self._movable(state)]))  # bool[8, 100]
+        start = unpack(self._movable(state))  # bool[8, 100]
         moves = (state.die == DISTANCE) & (state.die > 0) & start[DIRECTION, np.arange(CELLS)[:, None]]
         units, places = self._garrisoning(state)
         moves |= (state.die == 6) & unpack(units)[:, None] & unpack(places)[None]
@@ -320,42 +325,40 @@ class General:
         every = jnp.concatenate([moves.reshape(-1), passes[None], jnp.zeros(ACTIONS - PASS - 1, bool)])
         return self.to_move(state)[:, None] & every[None]
 
-    def _parts(self, state: State) -> tuple[list[Rows], Rows, Rows, Rows, Rows]:
-        """Every legal action but the pass, once: units that move in each of 8 directions, units that garrison and
-        where they may go, units that the offensive may remove, and units to choose from."""
-        garrisoned, free = self._garrisoning(state)
-        units = rows(jnp.where(state.die == 6, garrisoned, np.uint16(0)))
-        places = rows(free)
-        moves = self._movable(state)
-        for words, (down, right) in zip(moves, STEPS, strict=True):
-            for row in range(max(0, -6 * down), SIDE - max(0, 6 * down)):
-                # A move that could be a garrisoning is counted there.
-                words[row] = words[row] & ~(units[row] & aside(places[row + 6 * down], -6 * right))
-        storms = rows(jnp.where(state.die == 1, self._storming(state), np.uint16(0)))
-        return moves, units, places, storms, rows(self._choices(state))
-
     def listed(self, state: State) -> Array:
         """int32[1689]: 8 × 100 moves, 12 × 72 garrisonings, 12 offensives, 12 conversions, the pass."""
-        moves, units, places, storms, choices = self._parts(state)
+        garrisoned, places = self._garrisoning(state)
+        units = jnp.where(state.die == 6, garrisoned, np.uint16(0))
+        storms = jnp.where(state.die == 1, self._storming(state), np.uint16(0))
+        # A move that could be a garrisoning is listed there.
+        both = jnp.stack([units & ahead(places, 6 * down, 6 * right) for down, right in STEPS])
         cells = np.arange(CELLS)
         ends = cells + np.array(AHEAD)[:, None] * state.die.astype(jnp.int32)
         home, open_cells = jnp.asarray(GARRISON_CELLS)[self._role(state)], OPEN_CELLS
-        garrisons = unpack(jnp.stack(units))[home][:, None] & unpack(jnp.stack(places))[open_cells]
+        garrisons = unpack(units)[home][:, None] & unpack(places)[open_cells]
         triangles = GARRISON_CELLS[ATTACKER]
         passes = (state.die == 0) & (state.converting == 0)
         parts = [
-            (unpack(jnp.stack([jnp.stack(line) for line in moves])), cells * CELLS + ends),
+            (unpack(self._movable(state) & ~both), cells * CELLS + ends),
             (garrisons, home[:, None] * CELLS + open_cells),
-            (unpack(jnp.stack(storms))[MOAT_CELLS], OFFENSIVE_FROM * CELLS + MOAT_CELLS),
-            (unpack(jnp.stack(choices))[triangles], triangles * (CELLS + 1)),
+            (unpack(storms)[MOAT_CELLS], OFFENSIVE_FROM * CELLS + MOAT_CELLS),
+            (unpack(self._choices(state))[triangles], triangles * (CELLS + 1)),
             (passes[None], np.array([PASS])),
         ]
         every = jnp.concatenate([jnp.where(there, actions, -1).reshape(-1) for there, actions in parts])
         return jnp.where(self.done(state), -1, every).astype(jnp.int32)
 
     def sample(self, state: State, points: Array) -> Array:
-        moves, units, places, storms, choices = self._parts(state)
-        sets = [*moves, storms, choices]
+        """The same actions, drawn without listing them, in numbers alone."""
+        garrisoned, free = self._garrisoning(state)
+        units = rows(jnp.where(state.die == 6, garrisoned, np.uint16(0)))
+        places = rows(free)
+        moves = self._movable_rows(state)
+        for words, (down, right) in zip(moves, STEPS, strict=True):
+            for row in range(max(0, -6 * down), SIDE - max(0, 6 * down)):
+                words[row] = words[row] & ~(units[row] & aside(places[row + 6 * down], -6 * right))
+        storms = rows(jnp.where(state.die == 1, self._storming(state), np.uint16(0)))
+        sets = [*moves, storms, rows(self._choices(state))]
         plain, room = sum(count_bits(words) for words in sets), count_bits(places)
         total = plain + count_bits(units) * room
         target = jnp.floor(points[self._seat(state)] * total).astype(jnp.int32)
@@ -371,6 +374,18 @@ class General:
         garrisoning = nth_cell(units, rest // wide) * CELLS + nth_cell(places, rest % wide)
         action = jnp.where(rest >= 0, garrisoning, action)
         return jnp.full(2, jnp.where(total > 0, action, PASS), jnp.int32)
+
+    def _movable_rows(self, state: State) -> list[Rows]:
+        """`_movable` in numbers alone."""
+        shown = [jnp.where(state.die == die, np.uint16(0xFFFF), np.uint16(0)) for die in range(1, 7)]
+        found = []
+        for way, line in enumerate(self._lines(state)):
+            words = [jnp.uint16(0)] * SIDE
+            for die in range(1, 7):
+                for row, word in enumerate(line[die - 1], first_row(way, die)):
+                    words[row] = words[row] | word & shown[die - 1]
+            found.append(words)
+        return found
 
     @property
     def role_names(self) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ class Page {
     this.roll = h("div", { id: "roll" });
     this.eyes = this.own[0] ?? 0;
     this.heat = facts.name === "generals" ? new Heat(facts, this.eyes, () => this.go(this.viewer.wanted)) : null;
-    this.where = h("span", { class: "nums" });
+    this.where = h("span", { class: "nums", id: "where-turn" });
     this.viewer = new Viewer(facts, this.place, { act: (action) => this.attempt(action), actWords: (text) => this.attemptWords(text), say: (text) => toast(text) });
     const button = (name, label, text, work) => h("button", { type: "button", "data-do": name, "aria-label": label, onclick: work }, text);
     put(main, h("div", { class: "table" },
