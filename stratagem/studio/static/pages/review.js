@@ -73,10 +73,11 @@ class Page {
   }
 
   async go(turn) {
+    const wanted = this.viewer.aim(turn), number = (this.step = (this.step || 0) + 1);
     this.line = [];
-    const legal = this.facts.fog ? null : await this.branch(Math.max(0, Math.min(this.facts.turns, turn)), []);
-    const heat = this.heat ? await this.heat.at(Math.max(0, Math.min(this.facts.turns, turn))) : null;
-    const frame = await this.viewer.go(turn, { legal: legal && !legal.over ? legal.legal : null, heat });
+    const [legal, heat] = await Promise.all([this.facts.fog ? null : this.branch(wanted, []), this.heat ? this.heat.at(wanted) : null]);
+    if (number !== this.step) return;
+    const frame = await this.viewer.go(wanted, { legal: legal && !legal.over ? legal.legal : null, heat });
     if (frame) { this.here = legal; this.map = heat; this.draw(); }
   }
 

@@ -21,8 +21,11 @@ export class Viewer {
     return this.frames.get(name);
   }
 
+  // Where the next step goes from, even while the frames of the last one are on their way.
+  aim(turn) { return (this.wanted = Math.max(0, Math.min(this.facts.turns, turn))); }
+
   async go(turn, extra = {}) {
-    this.wanted = Math.max(0, Math.min(this.facts.turns, turn));
+    this.aim(turn);
     const number = (this.number = (this.number || 0) + 1);
     const frame = await this.frame(this.wanted);
     if (number !== this.number) return null;
