@@ -4,17 +4,19 @@ The log is JSON lines: first a header that says which tournament it is, then one
 """
 
 import hashlib
+import itertools
 import json
 import math
 import multiprocessing
 import os
 import signal
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import asdict, dataclass
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
@@ -111,13 +113,15 @@ def run_tournament(
     finished = len(schedule) - len(missing)
     if progress:
         progress(finished, len(schedule))
-    for chunk in play_fixtures(tournament, game, missing, workers, together=together):
-        results = [_result(tournament, fixture, played) for fixture, played in chunk]
-        append_json(log, [_line(result) for result in results])
-        known.update({(result.table, result.number): result for result in results})
-        finished += len(results)
-        if progress:
-            progress(finished, len(schedule))
+    # Closed in any case: a generator that is only dropped may go on playing until the program ends.
+    with closing(play_fixtures(tournament, game, missing, workers, together=together)) as chunks:
+        for chunk in chunks:
+            results = [_result(tournament, fixture, played) for fixture, played in chunk]
+            append_json(log, [_line(result) for result in results])
+            known.update({(result.table, result.number): result for result in results})
+            finished += len(results)
+            if progress:
+                progress(finished, len(schedule))
     return [known[fixture.table, fixture.number] for fixture in schedule]
 
 
@@ -184,7 +188,7 @@ def play_fixtures(
     *,
     together: int = HOST_CHUNK,
     record: bool = False,
-) -> Iterator[Chunk]:
+) -> Generator[Chunk, None, None]:
     """Games in chunks as they end: compiled agents here, thousands at a time; host agents in worker processes."""
     traced: list[list[Fixture]] = []
     hosted: list[list[Fixture]] = []
@@ -203,14 +207,16 @@ def play_fixtures(
         return
     # Never fork: JAX keeps threads, and a forked copy of them deadlocks.
     context = multiprocessing.get_context("spawn")
-    size = min(cores, len(hosted))
-    with ProcessPoolExecutor(size, context, initializer=_begin_worker, initargs=(os.getpid(),)) as pool:
-        pending: set[Future[Chunk]] = {pool.submit(play_chunk, tournament, one, record) for one in hosted}
+    size, stop = min(cores, len(hosted)), context.Event()
+    with ProcessPoolExecutor(size, context, _begin_worker, (os.getpid(), stop)) as pool:
+        waiting = (pool.submit(play_chunk, tournament, one, record) for one in hosted)
         try:
+            pending: set[Future[Chunk]] = set(itertools.islice(waiting, 2 * size))
             for chunk in traced:
                 yield play_chunk(tournament, chunk, record)
             while pending:
                 ready, pending = wait(pending, return_when=FIRST_COMPLETED)
+                pending |= set(itertools.islice(waiting, len(ready)))
                 for future in ready:
                     yield future.result()
         except BrokenProcessPool:
@@ -218,21 +224,22 @@ def play_fixtures(
                 "a worker process died in the middle of a game (out of memory?); "
                 "what was finished is kept: run the same command again to go on"
             ) from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        except BaseException:  # Ctrl-C, or nobody wants the rest: games under way are given up
+            stop.set()
+            raise
 
 
-def _begin_worker(parent: int) -> None:
-    """Workers leave Ctrl-C to the parent, end when it was killed, and share what they compile."""
+def _begin_worker(parent: int, stop: Event) -> None:
+    """Workers leave Ctrl-C to the parent, end when it stops or was killed, and share what they compile."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent, stop), daemon=True).start()
     use_compile_cache()
 
 
-def _end_with(parent: int) -> None:
+def _end_with(parent: int, stop: Event) -> None:
     """A killed parent cannot tell its workers; they would wait for games for ever."""
-    while os.getppid() == parent:
-        time.sleep(1)
+    while os.getppid() == parent and not stop.wait(1):
+        pass
     os._exit(1)
 
 

@@ -1,5 +1,6 @@
 """`stratagem match`"""
 
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,8 +52,9 @@ class Command:
         entrants = Tournament(self.game, self.agents, self.games, self.seed)
         schedule = fixtures(self.agents, game.spec.seats, self.games, self.seed, "round-robin")
         played: list[tuple[Fixture, Played]] = []
-        with progress_bar("games") as update:
-            for chunk in play_fixtures(entrants, game, schedule, record=self.save is not None):
+        playing = play_fixtures(entrants, game, schedule, record=self.save is not None)
+        with progress_bar("games") as update, closing(playing):
+            for chunk in playing:
                 played += chunk
                 update(len(played), len(schedule))
         played.sort(key=lambda pair: pair[0].number)
