@@ -52,20 +52,54 @@ def my_turn_or_over(page):
     return not ENDED.search(status(page).split("\n")[0])
 
 
-def press(page, *places):
-    """Click one after the other, the last of which is a move, and wait until it is played."""
+def press(page, *places, keyboard=False):
+    """Choose one after the other, the last of which is a move, and wait until it is played."""
     before = page.locator("#moves li").count()
     for place in places:
-        place.click()
+        choose(page, place, keyboard)
     expect(page.locator("#moves li")).not_to_have_count(before)
 
 
-def score(page, place):
-    """Click a category and wait until it is scored; before that all dice are kept, which is a move of its own."""
+def choose(page, place, keyboard):
+    if keyboard:
+        place.focus()
+        page.keyboard.press("Enter")
+    else:
+        place.click()
+
+
+def score(page, place, keyboard=False):
+    """Choose a category and wait until it is scored; before that all dice are kept, which is a move of its own."""
     scored = page.locator("#moves li", has_text=re.compile(f"^{place.get_attribute('data-category')}$"))
     before = scored.count()
-    place.click()
+    choose(page, place, keyboard)
     expect(scored).not_to_have_count(before)
+
+
+def watch_again(page, replay, drawn):
+    """Replay a finished game: its last position is drawn as it was when it ended; one step back is another."""
+    ended = drawn()
+    count = len(replay.actions)
+    page.get_by_role("link", name="Watch it").click()
+    expect(page.locator("#where")).to_have_text(f"0 of {count}")
+    first = drawn()
+    page.keyboard.press("End")
+    expect(page.locator("#where")).to_have_text(f"{count} of {count}")
+    assert drawn() == ended != first
+    page.locator("[data-do=back]").click()
+    expect(page.locator("#where")).to_have_text(f"{count - 1} of {count}")
+    page.locator("[data-do=first]").click()
+    expect(page.locator("#where")).to_have_text(f"0 of {count}")
+    assert drawn() == first
+
+
+def review_all(page, replay):
+    """Review a game: every decision is judged, and the graph has a point for each and the result."""
+    count = len(replay.actions)
+    page.get_by_role("link", name="Review it").click()
+    expect(page.locator("#progress")).to_contain_text(f"All {count} decisions judged")
+    assert len(page.locator("#graph polyline").get_attribute("points").split()) == count + 1
+    assert page.locator("#candidates tbody tr").count() >= 1
 
 
 def replay_of(page, studio):
@@ -285,6 +319,7 @@ def test_another_move_is_tried_in_a_review_and_the_engine_answers(page, studio):
 
 def test_general_is_played_to_the_end(page, studio):
     begin(page, "general", "general:turns=10")
+    keyboard = False
     while my_turn_or_over(page):
         if page.get_by_text("Pass: nothing is possible").is_visible():
             press(page, page.get_by_text("Pass: nothing is possible"))
@@ -292,14 +327,23 @@ def test_general_is_played_to_the_end(page, studio):
             press(page, page.locator(".cellbox.can").first)
         else:
             targets = page.locator(".cellbox:has(.target), .cellbox:has(.target-dot)")
-            press(page, page.locator(".cellbox.can").first, targets.last)
+            press(page, page.locator(".cellbox.can").first, targets.last, keyboard=keyboard)
+        keyboard = not keyboard
     replay = replay_of(page, studio)
     signs = last_board(replay)
     for sign, kind in (("A", "circle.unit"), ("D", "path.unit")):
         assert page.locator(kind).count() == signs.count(sign)
+    watch_again(page, replay, lambda: labels_without_hints(page))
+    review_all(page, replay)
+    assert "die" in page.locator("#roll h3").inner_text()
 
 
-@pytest.mark.parametrize("name", ["generala", "crag"])
+def labels_without_hints(page):
+    """What stands on each cell, whoever may move."""
+    return [", ".join(label.split(", ")[:2]) for label in labels(page, ".cellbox")]
+
+
+@pytest.mark.parametrize("name", ["generala", "crag", "yacht", "yatzy"])
 def test_dice_are_kept_rolled_and_scored_to_the_end(page, studio, name):
     begin(page, name, None, ("human", "standing-greedy"))
     expect(page.locator("#status")).to_contain_text("Your turn")
@@ -310,7 +354,7 @@ def test_dice_are_kept_rolled_and_scored_to_the_end(page, studio, name):
     expect(page.locator("#moves li")).to_have_text([f"keep {before[0]}"])
     assert len(page.locator("#dice code").last.text_content()) == 64  # the seal of the luck to come
     while my_turn_or_over(page):
-        score(page, page.locator("[data-category]").last)
+        score(page, page.locator("[data-category]").last, keyboard=name == "crag")
     replay = replay_of(page, studio)
     assert replay.fair["commitment"] == page.locator("#dice code").last.text_content()
     final = list(replays.positions(replay))[-1]
@@ -318,6 +362,9 @@ def test_dice_are_kept_rolled_and_scored_to_the_end(page, studio, name):
         "cells => cells.map((cell) => Number(cell.textContent))"
     )
     assert totals == replay.rules().scores(final).tolist()
+    watch_again(page, replay, lambda: page.locator(".sheet td").all_inner_texts())
+    if name == "generala":
+        review_all(page, replay)
 
 
 def test_a_review_of_dice_shows_what_could_have_fallen_and_tells_luck_from_skill(page, studio):
@@ -364,15 +411,17 @@ def labels(page, where):
 
 def test_hispania_is_played_to_the_end(page, studio):
     begin(page, "hispania", None, ("human", "random"))
+    keyboard = False
     for _ in range(600):
         if not my_turn_or_over(page):
             break
         if page.locator(".options button").count():
-            press(page, page.locator(".options button").last)
+            press(page, page.locator(".options button").last, keyboard=keyboard)
         elif re.search("buy|removed|what leaves", status(page)):
             press(page, page.locator(".region.can").first, page.locator(".options button").first)
         else:
-            press(page, page.locator(".region.can").first)
+            press(page, page.locator(".region.can").first, keyboard=keyboard)
+        keyboard = not keyboard
     replay = replay_of(page, studio)
     game, final = replay.rules(), list(replays.positions(replay))[-1]
     shown = labels(page, ".region")
@@ -384,6 +433,10 @@ def test_hispania_is_played_to_the_end(page, studio):
         int(text.split(", ")[1].split()[0]) for text in page.locator(".players .score").all_inner_texts()
     ]
     assert points == game.scores(final).tolist()
+    watch_again(page, replay, lambda: [label.split(", you")[0] for label in labels(page, ".region")])
+    page.get_by_role("link", name="Review it").click()
+    expect(page.locator("#progress")).to_contain_text(re.compile("Judging: [2-9] of"))
+    assert len(page.locator("#graph polyline").get_attribute("points").split()) >= 3  # those, and the result
 
 
 GENERALS = (
