@@ -55,7 +55,7 @@ async def play_one(http, address, tally, think, until, rng, opponent):
     seat, token = next((int(seat), token) for seat, token in game["tokens"].items())
     sent = []
     while time.monotonic() < until:
-        async with websockets.connect(address.replace("http", "ws") + "/ws") as socket:
+        async with websockets.connect(address.replace("http", "ws") + "/ws", open_timeout=60) as socket:
             await socket.send(json.dumps({"type": "join", "game": game["id"], "tokens": [token]}))
             waiting = None  # (turn, when) of the move whose outcome is awaited
             async for text in socket:
@@ -108,7 +108,7 @@ async def client(number, http, address, tally, think, until, opponent):
     while time.monotonic() < until:
         try:
             await play_one(http, address, tally, think, until, rng, opponent)
-        except (websockets.ConnectionClosed, httpx.HTTPError) as error:
+        except (websockets.ConnectionClosed, httpx.HTTPError, TimeoutError) as error:
             tally.errors.append(repr(error))
 
 

@@ -102,8 +102,9 @@ def ahead(cells: Cells, down: int, right: int) -> Cells:
 @partial(jax.jit, inline=True)
 def moves_of(own: Cells, theirs: Cells, attacking: Array) -> Array:
     """uint16[8, 6, 10]: for each way and die the units that have a normal move."""
-    nobody = BOARD & ~(own | theirs | GENERAL)
-    open_ends = BOARD & ~(own | jnp.where(attacking, np.uint16(0), GENERAL))
+    board = jnp.asarray(BOARD)
+    nobody = board & ~(own | theirs | GENERAL)
+    open_ends = board & ~(own | jnp.where(attacking, np.uint16(0), GENERAL))
     found = []
     for down, right in STEPS:
         unhindered = own
