@@ -117,7 +117,7 @@ class Runs:
         self.folder.mkdir(parents=True, exist_ok=True)
         # From the folder of runs, so that weights are found under the names that a page gives them.
         self._playing = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "stratagem.cli.main", "tournament", title, *entrants, "--games", str(games),
+            sys.executable, "-P", "-m", "stratagem.cli.main", "tournament", title, *entrants, "--games", str(games),
             "--out", str(self.folder / name), "--workers", "1",
             stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, cwd=self.folder,
         )  # fmt: skip

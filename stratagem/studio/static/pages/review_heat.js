@@ -33,9 +33,11 @@ export class Heat {
 
   // The map of a turn as a board draws it, or null.
   async at(turn) {
+    this.latest = turn;
     if (!this.kind) { this.legend.textContent = ""; return null; }
     try {
       const found = await this.fetch(turn);
+      if (turn !== this.latest) return null; // somebody has stepped on
       const cells = this.kind === "belief" ? found.belief : this.spread(found.attention);
       const most = Math.max(...cells.flat(), 1e-9);
       this.tell(cells, most);
