@@ -1,9 +1,9 @@
-"""How players of Generals do against one of them, in one program, for tuning on a GPU.
+"""How players of Generals do against one of them, in one program.
 
-`python benchmarks/generals_players.py hunter cascade cascade:guard=25 cascade:scout=8 --games 2048 --seed 7`
+`python benchmarks/generals_players.py hunter cascade cascade:guard=25 cascade:scout=8 --games 1024 --seed 7`
 
 The first player is the opponent of all others. Both seats are played on each map, so games come in pairs. Prints one
-JSON line a player. What counts is `stratagem tournament` on seeds that were not used here.
+JSON line a player. On a GPU say `--abreast 2048`. What counts is a seed on which nothing was tuned.
 """
 
 import argparse
@@ -18,11 +18,11 @@ from stratagem.agents import make_agent
 from stratagem.arena.ratings import wilson
 from stratagem.games import make_game
 
-STRETCH = 50  # turns between two looks at who is done
+STRETCH = 25  # turns between two looks at who is done
 
 
 def turns(game, player, opponent):
-    """Some turns of one game: (state, memories, seed, the player's seat) to (state, memories)."""
+    """Some turns of each game: (states, memories, seeds, the player's seats) to (states, memories)."""
 
     def turn(carry, _, seed, seat):
         state, memories = carry
@@ -47,18 +47,43 @@ def turns(game, player, opponent):
     return jax.jit(jax.vmap(stretch))
 
 
-def play(game, player, opponent, games, seed):
-    """int[games]: +1, 0 or −1 for the player."""
-    seeds = jnp.asarray(np.repeat(seed * 1_000_000 + np.arange(games // 2), 2), jnp.int32)
-    seats = jnp.asarray(np.tile([0, 1], games // 2), jnp.int32)
-    states = jax.jit(jax.vmap(lambda one: game.init(jax.random.key(one))))(seeds)
-    copies = lambda leaf: jnp.repeat(jnp.asarray(leaf)[None], games // 2 * 2, axis=0)  # noqa: E731
-    memories = jax.tree.map(copies, (player.memory(), opponent.memory()))
-    onward = turns(game, player, opponent)
-    while not bool(jax.vmap(game.done)(states).all()):
-        states, memories = onward(states, memories, seeds, seats)
-    returns = np.asarray(jax.vmap(game.returns)(states))
-    return returns[np.arange(len(returns)), np.asarray(seats)]
+def replaced(leaves, others, gone):
+    """A tree of arrays [B, …] with those of `gone` (bool[B]) taken from another one."""
+    choose = lambda old, new: jnp.where(gone.reshape(-1, *[1] * (old.ndim - 1)), new, old)  # noqa: E731
+    return jax.tree.map(choose, leaves, others)
+
+
+def play(game, player, opponent, games, seed, abreast):
+    """float[games]: +1, 0 or −1 for the player.
+
+    So many games run side by side; one that is over makes room for the next.
+    """
+    games, abreast = games // 2 * 2, min(abreast, games // 2 * 2)
+    numbers = np.arange(games)
+    seeds, seats = (seed * 1_000_000 + numbers // 2).astype(np.int32), (numbers % 2).astype(np.int32)
+    maps = jax.jit(jax.vmap(lambda one: game.init(jax.random.key(one))))(seeds)
+    copies = lambda leaf: jnp.repeat(jnp.asarray(leaf)[None], abreast, axis=0)  # noqa: E731
+    blank = jax.tree.map(copies, (player.memory(), opponent.memory()))
+    onward, judge = (
+        turns(game, player, opponent),
+        jax.jit(jax.vmap(lambda one: (game.done(one), game.returns(one)))),
+    )
+    renew = jax.jit(replaced)
+    results, playing, begun = np.full(games, np.nan), np.arange(abreast), abreast
+    states, memories = jax.tree.map(lambda leaf: leaf[playing], maps), blank
+    while True:
+        states, memories = onward(states, memories, seeds[playing], seats[playing])
+        done, returns = (np.asarray(part) for part in judge(states))
+        results[playing[done]] = returns[done, seats[playing[done]]]
+        if not np.isnan(results).any():
+            return results
+        room = np.flatnonzero(done)[: games - begun]
+        playing[room] = np.arange(begun, begun + len(room))
+        begun += len(room)
+        gone = np.zeros(abreast, bool)
+        gone[room] = True
+        states = renew(states, jax.tree.map(lambda leaf: leaf[playing], maps), gone)
+        memories = renew(memories, blank, gone)
 
 
 def main():
@@ -68,12 +93,13 @@ def main():
     parser.add_argument("--game", default="generals:width=24,height=24,least=18")
     parser.add_argument("--games", type=int, default=256)
     parser.add_argument("--seed", type=int, default=0, help="0 to 2000; other seeds give other maps")
+    parser.add_argument("--abreast", type=int, default=64, help="games side by side; thousands on a GPU")
     arguments = parser.parse_args()
     game = make_game(arguments.game)
     for name in arguments.players:
         began = time.perf_counter()
         player, opponent = make_agent(name, game), make_agent(arguments.opponent, game)
-        results = play(game, player, opponent, arguments.games, arguments.seed)
+        results = play(game, player, opponent, arguments.games, arguments.seed, arguments.abreast)
         wins, count = int((results > 0).sum()), len(results)
         line = {
             "player": name,
