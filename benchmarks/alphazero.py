@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from machine import measure, report
 
 from stratagem.games.corso import Corso
-from stratagem.learners.alphazero import AlphaZeroConfig, play_iteration
+from stratagem.learners.alphazero import AlphaZeroConfig, play_iteration, self_player
 from stratagem.learners.selfplay import start_lanes
-from stratagem.networks import cast, make_network, parameters
+from stratagem.networks import make_network, parameters
 from stratagem.networks.outputs import evaluator
 
 PAPER = 0.14  # games a second
@@ -86,8 +86,7 @@ def timed(repeats, work, *arguments):
 
 def only_network(game, config, network, states):
     """As many evaluations as the self-play makes, each batch fed with something of the last one."""
-    player = cast(network, jnp.dtype(config.precision))
-    evaluate = jax.vmap(evaluator(game, player))
+    evaluate = jax.vmap(evaluator(game, self_player(game, config, network)))
 
     def again(_, states):
         logits, values = evaluate(states)

@@ -44,9 +44,10 @@ from stratagem.agents.network import shipped
 from stratagem.core.compile_cache import use_compile_cache
 from stratagem.games.corso import Corso
 from stratagem.networks.tensors import read_facts
+from stratagem.networks.tiles import for_batches
 from stratagem.networks.weights import load_weights, save_weights
 from stratagem.serving import AsyncClient, Busy, ServerGone
-from stratagem.serving.models import forms_of
+from stratagem.serving.models import Forms
 
 GAME = Corso()
 MODEL = "corso"
@@ -365,7 +366,8 @@ def main():
     use_compile_cache()
     weights = options.weights or shipped(GAME)
     network = load_weights(weights, GAME)
-    forms = forms_of(network, jax.ShapeDtypeStruct((GAME.height, GAME.width, 5), np.uint8))
+    view = jax.ShapeDtypeStruct((GAME.height, GAME.width, 5), np.uint8)
+    forms = Forms(network, for_batches(network, view))
     sets = {
         "games": Positions(*played_positions(network, options.clients, 0, 1.0), network),
         "random": Positions(*played_positions(network, options.clients, 1, 0.0), network),

@@ -27,6 +27,7 @@ from stratagem.networks import cast, make_network
 from stratagem.networks.blocks import BATCH, Training
 from stratagem.networks.outputs import evaluator, from_mover, listed_policy_loss, policy_loss, value_loss
 from stratagem.networks.tensors import read_tree, write_tree
+from stratagem.networks.tiles import for_batches
 from stratagem.search import Gumbel, Puct, Rule, search
 from stratagem.search.tree import check_searchable
 
@@ -269,10 +270,9 @@ def play_iteration(
 ) -> tuple[Lanes, Sample, Tally]:
     """The self-play of one iteration."""
     openings = (config.opening_plies, config.opening_share)
-    player = cast(network, jnp.dtype(config.precision))
     return self_play(
         game,
-        player,
+        self_player(game, config, network),
         config.rule,
         config.temperature,
         config.steps,
@@ -282,6 +282,12 @@ def play_iteration(
         key,
         config.breadth or None,
     )
+
+
+def self_player(game: Game, config: AlphaZeroConfig, network: Any) -> Any:
+    """The network as self-play asks it."""
+    view = jax.eval_shape(lambda: game.view(game.init(jax.random.key(0)), jnp.int32(0)))
+    return for_batches(cast(network, jnp.dtype(config.precision)), view)
 
 
 def learn_iteration(

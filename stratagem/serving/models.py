@@ -13,11 +13,11 @@ from stratagem.core.errors import BadOption, DamagedFile
 from stratagem.core.game import Game
 from stratagem.games import make_game
 from stratagem.networks.tensors import read_facts
+from stratagem.networks.tiles import for_batches
 from stratagem.networks.weights import load_weights
 from stratagem.serving.checks import shapes_of
 from stratagem.serving.ladder import Ladder, like
 from stratagem.serving.lane import Batch
-from stratagem.serving.tiles import with_tiles
 
 TILES_FROM = 4  # rows; with fewer the plain convolutions are faster
 
@@ -99,7 +99,8 @@ def game_of(path: Path | str, title: str = "") -> Game:
 def load_model(name: str, path: Path, game: Game, sizes: list[int], before: Model | None = None) -> Model:
     """Read, check, compile and try a weight file. The programs of `before` are used again if they fit."""
     shapes = shapes_of(game)
-    forms = forms_of(load_weights(path, game), shapes.view)
+    network = load_weights(path, game)
+    forms = Forms(network, for_batches(network, shapes.view))
     if before is not None and same_shapes(forms, before.forms) and before.ladder.sizes == sizes:
         ladder = before.ladder
     else:
@@ -107,14 +108,6 @@ def load_model(name: str, path: Path, game: Game, sizes: list[int], before: Mode
     model = Model(name, path, game, forms, ladder, before.version + 1 if before else 1)
     rehearse(model)
     return model
-
-
-def forms_of(network: Any, view: Any) -> Forms:
-    """In tiles for batches of boards on a CPU; accelerators have fast convolutions of their own."""
-    shape: tuple[int, ...] = getattr(view, "shape", ())
-    if len(shape) != 3 or jax.default_backend() != "cpu":
-        return Forms(network, network)
-    return Forms(network, with_tiles(network, shape[0], shape[1]))
 
 
 def rehearse(model: Model) -> None:

@@ -61,6 +61,6 @@ export class Board {
   }
 
   scores(drawing) { return drawing.scores.map((cells) => `${cells} cell${cells === 1 ? "" : "s"}`); }
-  prompt() { return "Place a marble on an empty cell, or choose one of your marbles to expand it."; }
+  prompt() { return "Place a marble on an empty cell, or expand one of your own."; }
   destroy() {}
 }

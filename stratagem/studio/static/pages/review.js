@@ -32,7 +32,8 @@ class Page {
     this.progress = h("p", { class: "small soft", id: "progress", style: "min-height:1.4rem; margin:0" });
     this.table = h("div", { class: "falls", id: "candidates", tabindex: 0, role: "region", "aria-label": "Candidates", style: "min-height:9rem; max-height:17rem" });
     this.summary = h("div", {});
-    this.roll = h("div", { id: "roll" });
+    this.roll = h("div", { id: "roll", style: "min-height:15rem" });
+    this.balance = h("div", {});
     this.eyes = this.own[0] ?? 0;
     this.heat = facts.name === "generals" ? new Heat(facts, this.eyes, () => this.go(this.viewer.wanted)) : null;
     this.where = h("span", { class: "nums", id: "where-turn" });
@@ -42,8 +43,9 @@ class Page {
       h("section", {}, h("h1", { style: "font-size:1.3rem" }, `Review: ${nameOf(facts.title)}`), this.place,
         h("div", { class: "scrub" }, button("back", "One back", icon("back"), () => this.go(this.viewer.wanted - 1)), button("next", "One on", icon("next"), () => this.go(this.viewer.wanted + 1)), button("mistake", "Next mistake", "Next mistake (n)", () => this.mistake()), this.where),
         this.heat ? h("div", { style: "margin-top:.8rem" }, h("div", { class: "row" }, this.view(), this.heat.controls), this.heat.legend) : null),
-      h("aside", { class: "side" }, this.words, this.progress, this.graph, this.table, facts.dice ? this.roll : null, this.summary,
-        h("div", { class: "buttons" }, facts.fog ? null : button("keep", "Keep the mistakes for practice", "Practise", () => this.keep()), h("a", { class: "button", href: "#/learn" }, "Learn")))));
+      h("aside", { class: "side" }, this.words, this.progress, this.graph, this.table, this.summary,
+        h("div", { class: "buttons" }, facts.fog ? null : button("keep", "Keep the mistakes for practice", "Practise", () => this.keep()), h("a", { class: "button", href: "#/learn" }, "Learn"))),
+      facts.dice ? h("div", { class: "below two" }, this.roll, this.balance) : null));
     this.onkey = (event) => this.key(event);
     addEventListener("keydown", this.onkey);
   }
@@ -159,8 +161,8 @@ class Page {
     const luck = facts.players.map((_, seat) => luckOf(sorted, seat, facts.seats));
     const own = this.own[0] ?? 0, whole = facts.dice && facts.seats === 2 && sorted.length === facts.turns && counts.every((count) => count.whole);
     const lucky = facts.dice && sorted.some((each) => each.roll);
-    put(this.summary, h("table", { class: "plain small", id: "summary" }, h("thead", {}, h("tr", {}, ["player", "??", "?", "?!", "given away", ...(lucky ? ["luck"] : [])].map((text, place) => h("th", { class: place ? "n" : "" }, text)))), h("tbody", {}, counts.map((count, seat) => h("tr", {}, h("td", {}, `${SEATS[seat]} (${facts.players[seat] === "human" ? "you" : facts.players[seat]})`), [count.blunders, count.errors, count.small].map((number) => h("td", { class: "n" }, String(number))), h("td", { class: "n" }, `${Math.round(50 * count.lost)} %`), lucky ? h("td", { class: "n" }, `${luck[seat] >= 0 ? "+" : "−"}${Math.round(50 * Math.abs(luck[seat]))} %`) : null)))),
-      whole ? balance(own, (own ? -1 : 1) * first(sorted[0]) - (sorted[0].roll ? (sorted[0].roll.seat === own ? 1 : -1) * sorted[0].roll.luck : 0), facts.returns[own], luck[own], counts[own].lost, counts[1 - own].lost) : null);
+    put(this.summary, h("table", { class: "plain small", id: "summary" }, h("thead", {}, h("tr", {}, ["player", "??", "?", "?!", "given away", ...(lucky ? ["luck"] : [])].map((text, place) => h("th", { class: place ? "n" : "" }, text)))), h("tbody", {}, counts.map((count, seat) => h("tr", {}, h("td", {}, `${SEATS[seat]} (${facts.players[seat] === "human" ? "you" : facts.players[seat]})`), [count.blunders, count.errors, count.small].map((number) => h("td", { class: "n" }, String(number))), h("td", { class: "n" }, `${Math.round(50 * count.lost)} %`), lucky ? h("td", { class: "n" }, `${luck[seat] >= 0 ? "+" : "−"}${Math.round(50 * Math.abs(luck[seat]))} %`) : null)))));
+    put(this.balance, whole ? balance(own, (own ? -1 : 1) * first(sorted[0]) - (sorted[0].roll ? (sorted[0].roll.seat === own ? 1 : -1) * sorted[0].roll.luck : 0), facts.returns[own], luck[own], counts[own].lost, counts[1 - own].lost) : null);
   }
 
   async keep() {

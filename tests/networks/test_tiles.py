@@ -6,7 +6,7 @@ import pytest
 
 from stratagem.games.corso import Corso
 from stratagem.networks.blocks import Conv
-from stratagem.serving.tiles import TileConv, cut, filtering, with_tiles
+from stratagem.networks.tiles import TileConv, filtering, for_batches, with_tiles
 from tests.serving.small import network
 
 
@@ -19,7 +19,7 @@ def test_filtering_at_points_is_filtering(tile):
     np.testing.assert_allclose(gather @ ((at_points @ weights) * (spread @ signal)), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize(("height", "width"), [(1, 2), (5, 5), (6, 4), (11, 3)])
+@pytest.mark.parametrize(("height", "width"), [(1, 2), (5, 5), (4, 3), (3, 5)])
 def test_a_convolution_in_tiles_equals_the_plain_one(height, width):
     key, board_key = jax.random.split(jax.random.key(height * 20 + width))
     conv = Conv(3, 4, 3, key)
@@ -28,8 +28,14 @@ def test_a_convolution_in_tiles_equals_the_plain_one(height, width):
     np.testing.assert_allclose(tiled, plain, atol=2e-4)
 
 
-def test_tiles_cover_a_side_and_are_small():
-    assert [cut(side) for side in (1, 5, 6, 8, 11)] == [(1, 1), (1, 5), (2, 3), (2, 4), (3, 4)]
+def test_only_what_gains_is_put_into_tiles():
+    spread, narrow = Conv(2, 32, 3, jax.random.key(0)), Conv(8, 32, 3, jax.random.key(0))
+    assert with_tiles([spread, narrow], 5, 5)[0] is spread
+    assert isinstance(with_tiles([spread, narrow], 5, 5)[1], TileConv)
+    small, large = np.zeros((5, 4, 3)), np.zeros((6, 4, 3))
+    assert isinstance(for_batches(narrow, small), TileConv)
+    assert for_batches(narrow, large) is narrow
+    assert for_batches(narrow, {"cells": small}) is narrow
 
 
 def test_a_network_in_tiles_says_the_same():
