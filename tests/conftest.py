@@ -1,6 +1,7 @@
-"""Which tests share a worker, and a cache that is not the user's."""
+"""Which tests share a worker, a cache that is not the user's, and what a worker may keep in memory."""
 
 import os
+import resource
 import signal
 import threading
 
@@ -14,6 +15,9 @@ if (
 ):
     # Started in the background of a shell, Ctrl-C is ignored here and in every program that a test starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+MOST_KIB = 2**21  # a worker that once had so much drops its compiled programs after each file
 
 
 class ByFileOrCase(LoadScopeScheduling):
@@ -38,3 +42,13 @@ def cache(tmp_path_factory):
     if "STRATAGEM_CACHE" not in os.environ:
         os.environ["STRATAGEM_CACHE"] = str(tmp_path_factory.getbasetemp() / "cache")
     return os.environ["STRATAGEM_CACHE"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _memory():
+    """What one file compiled is of little use to the next, and adds up to gigabytes."""
+    yield
+    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > MOST_KIB:
+        import jax
+
+        jax.clear_caches()
