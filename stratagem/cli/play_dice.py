@@ -10,13 +10,13 @@ from rich.table import Table
 from stratagem.agents.agent import Agent
 from stratagem.arena.session import Session
 from stratagem.cli.output import out
-from stratagem.cli.typed import obey, save_game
+from stratagem.cli.typed import last_words, obey
 from stratagem.core.errors import StratagemError
 from stratagem.games.dice.rules import OPEN, DiceGame
 
 HELP = (
     "Type the dice to keep (`336`, `all`, `nothing`) or a category (`full`); "
-    "`hint`, `undo`, `save`, `resign`, `quit`."
+    "`hint`, `undo`, `resign`, `quit`."
 )
 
 
@@ -43,16 +43,16 @@ def play(session: Session, names: list[str], adviser: Agent, save: Path) -> str:
                 text,
                 help_text=HELP,
                 hint=partial(_hint, session, adviser, seat),
-                save=lambda: save_game(session, names, save),
                 read=lambda words: read_words(game, session.state, words),
             )
             if answer:
-                return answer
+                return last_words(session, names, save, answer)
         except (StratagemError, ValueError) as error:
             out.print(str(error), style="red")
     show(session, names)
     result = {1.0: "you win", 0.0: "a draw", -1.0: "you lose"}
-    return result.get(session.returns[names.index("you")], str(session.returns))
+    verdict = result.get(session.returns[names.index("you")], str(session.returns))
+    return last_words(session, names, save, verdict)
 
 
 def read_words(game: DiceGame, state: Any, text: str) -> int:

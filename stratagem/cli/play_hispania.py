@@ -9,12 +9,12 @@ import numpy as np
 from stratagem.agents.agent import Agent
 from stratagem.arena.session import Session
 from stratagem.cli.output import out
-from stratagem.cli.typed import obey, save_game
+from stratagem.cli.typed import last_words, obey
 from stratagem.core.errors import StratagemError
 
 HELP = (
     "Type a choice: a region with slots (`tarraco:02`), a region (`tarraco`) or `none`; "
-    "`hint`, `undo`, `save`, `resign`, `quit`."
+    "`hint`, `undo`, `resign`, `quit`."
 )
 SHOWN = 40
 
@@ -43,16 +43,16 @@ def play(session: Session, names: list[str], adviser: Agent, save: Path) -> str:
                 text,
                 help_text=HELP,
                 hint=partial(_hint, session, adviser, seat),
-                save=lambda: save_game(session, names, save),
                 read=game.read_action,
             )
             if answer:
-                return answer
+                return last_words(session, names, save, answer)
         except (StratagemError, ValueError) as error:
             out.print(str(error), style="red", markup=False)
     draw(session)
     best = max(session.returns)
-    return "you win" if session.returns[names.index("you")] == best else "you lose"
+    verdict = "you win" if session.returns[names.index("you")] == best else "you lose"
+    return last_words(session, names, save, verdict)
 
 
 def _hint(session: Session, adviser: Agent, seat: int) -> str:

@@ -15,7 +15,6 @@ def obey(
     *,
     help_text: str,
     hint: Callable[[], str],
-    save: Callable[[], Path],
     read: Callable[[str], int],
 ) -> str | None:
     """Do what was typed; words to print if that ends the game."""
@@ -29,7 +28,7 @@ def obey(
         while session.movers and session.players[session.movers[0]] is not None and session.turn:
             session.undo()
     elif text == "save":
-        out.print(f"saved {save()}", highlight=False)
+        out.print("A game is saved when it is over; resign if you have had enough.", style="dim")
     elif text == "hint":
         out.print(hint(), style="green", highlight=False)
     elif text in ("help", "?", ""):
@@ -39,8 +38,16 @@ def obey(
     return None
 
 
+def last_words(session: Session, names: list[str], folder: Path, verdict: str) -> str:
+    """What to say when the table is left; a game that is over is saved."""
+    if not session.over:
+        return verdict
+    path = save_game(session, names, folder)
+    return f"{verdict}; saved, and explained by: stratagem review {path}"
+
+
 def save_game(session: Session, names: list[str], folder: Path) -> Path:
-    """Write the game so far as a replay; the result is where."""
+    """Write a game that is over as a replay; the result is where."""
     spec = session.game.spec
     path = folder / f"{spec.name}-{session.seed}.json"
     Replay(

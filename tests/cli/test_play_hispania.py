@@ -7,7 +7,7 @@ from stratagem.arena.session import Session
 from stratagem.cli.output import out
 from stratagem.cli.play_hispania import play
 from stratagem.games import make_game
-from stratagem.protocols.replay import load
+from stratagem.protocols.replay import load, verify
 
 
 @pytest.fixture
@@ -37,7 +37,8 @@ def test_a_game_is_typed_hinted_taken_back_saved_and_given_up_while_the_built_in
     table, tmp_path
 ):
     last, shown, session = table("hint", "atlantis", "africa:0123", "undo", "none", "save", "resign")
-    assert last == "you gave up"
+    assert last.startswith("you gave up; saved")
+    assert "saved when it is over" in shown
     assert session.returns == [1, -1]
     assert "africa:" in shown, "the hint"
     assert "atlantis" in shown
@@ -45,5 +46,6 @@ def test_a_game_is_typed_hinted_taken_back_saved_and_given_up_while_the_built_in
     assert "historical (Iberians):" in shown
     assert session.actions[0] == [-1, session.game.none], "what was taken back did not happen"
     saved = load(next(tmp_path.glob("*.json")))
-    assert saved.actions == session.actions[: len(saved.actions)]
+    assert saved.actions == session.actions
+    verify(saved)
     assert saved.seats == ["historical", "you"]
