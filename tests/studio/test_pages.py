@@ -450,6 +450,7 @@ PIXELS = """canvas => {
   }
   return seen;
 }"""
+PICTURE = "canvas => canvas.toDataURL()"
 INK, BLUE = "31,37,48", "15,111,174"
 
 
@@ -490,10 +491,20 @@ def test_generals_moves_are_queued_drawn_undone_and_played_under_fog(page, studi
     page.keyboard.press("KeyX")
     expect(page.locator("text=Queue:")).to_contain_text(f"Queue: {queued - 1}")
     page.keyboard.press("KeyQ")
+    page.keyboard.press("Space")
     page.get_by_label("Moves a second").fill("10")
     expect(page.locator("text=Speed: 10 moves a second")).to_be_visible()
     canvas.hover()
+    drawn = [canvas.evaluate(PICTURE)]
     page.mouse.wheel(0, -300)
+    page.wait_for_timeout(100)
+    drawn.append(canvas.evaluate(PICTURE))
+    page.mouse.down()
+    page.mouse.move(300, 400, steps=4)
+    page.mouse.up()
+    drawn.append(canvas.evaluate(PICTURE))
+    assert len(set(drawn)) == 3  # zoomed, then moved
+    expect(page.locator("text=Select a cell of yours.")).to_be_visible()  # dragging selects nothing
     canvas.focus()
     page.keyboard.press("Enter")
     for key in ("KeyD", "KeyS", "KeyA", "KeyW") * 4:

@@ -339,7 +339,11 @@ def test_hostile_replays_are_refused_with_a_reason(studio):
         "seed": 1, "start": None, "outcomes": None, "resigned": [1], "seconds": [],
     }  # fmt: skip
     post = lambda content: httpx.post(f"{studio.address}/api/replays", json=content, timeout=60)  # noqa: E731
-    assert post(good).status_code == 200
+    opened = post(good)
+    assert opened.status_code == 200
+    sight = httpx.get(f"{studio.address}/api/replays/{opened.json()['id']}/sight?turn=0&seat=0&network=../x")
+    assert sight.status_code == 400
+    assert "nothing is hidden in corso" in sight.json()["error"]
     for change in (
         {"game": "hispania", "parameters": {"scenario": "/etc/passwd"}},
         {"game": "chess"},
