@@ -10,6 +10,16 @@ from stratagem.games.general.rules import FACES, INTERCEPTION, TOSS, General
 from stratagem.games.general.text import COLUMNS
 from stratagem.games.hispania.rules import Hispania
 
+NAMED = 3  # outcomes that come to the same: so many are named
+
+
+def fall_words(game: Any, after: Any, outcomes: list[int]) -> str:
+    """Outcomes of chance that come to the same; the first few, if they are many."""
+    words = list(dict.fromkeys(roll_words(game, after, outcome) for outcome in outcomes))
+    joint = ", " if isinstance(game, Hispania) else " or "
+    start = "hits " if isinstance(game, Hispania) else ""
+    return start + joint.join(words[:NAMED]) + (" …" if len(words) > NAMED else "")
+
 
 def roll_words(game: Any, after: Any, outcome: int) -> str:
     """One outcome of chance; its number where the game has no words for it."""
@@ -18,10 +28,8 @@ def roll_words(game: Any, after: Any, outcome: int) -> str:
     if isinstance(game, General):
         return general_words(int(after.event), outcome // FACES, outcome % FACES)
     if isinstance(game, Hispania):
-        attack, defence = (
-            int(game.tables.hits[side].sum()) for side in divmod(outcome, len(game.tables.hits))
-        )
-        return f"attackers hit {attack}, defenders {defence}"
+        sides = divmod(outcome, len(game.tables.hits))  # attackers, defenders
+        return ":".join(str(int(game.tables.hits[side].sum())) for side in sides)
     return f"outcome {outcome}"
 
 

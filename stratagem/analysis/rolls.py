@@ -15,11 +15,10 @@ from jax import Array
 
 from stratagem.analysis.judgement import Evaluator, Question
 from stratagem.analysis.programs import programs
-from stratagem.analysis.roll_words import roll_words
+from stratagem.analysis.roll_words import fall_words
 from stratagem.core.game import Chance
 
 LEAST_VISITS = 8  # of the judgement of each outcome
-WORDS = 3  # outcomes that lead to the same position: so many are named
 
 
 @runtime_checkable
@@ -88,7 +87,7 @@ def roll_before(
     values = worths(evaluator, game, [end for end, _ in merged.values()], question.seat, question.visits)
     fell = identity(jax.tree.map(np.asarray, question.state))
     falls = [
-        Fall(name(game, after, outcomes), float(chances[outcomes].sum()), float(value), key == fell)
+        Fall(fall_words(game, after, outcomes), float(chances[outcomes].sum()), float(value), key == fell)
         for (key, (_, outcomes)), value in zip(merged.items(), values, strict=True)
     ]
     if not any(
@@ -118,12 +117,6 @@ def merge(ends: End, possible: np.ndarray) -> dict[bytes, tuple[End, list[int]]]
 
 def identity(state: Any) -> bytes:
     return b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state))
-
-
-def name(game: Any, after: Any, outcomes: list[int]) -> str:
-    """The outcomes in words; the first few, where several come to the same."""
-    words = list(dict.fromkeys(roll_words(game, after, outcome) for outcome in outcomes))
-    return " or ".join(words[:WORDS]) + (" …" if len(words) > WORDS else "")
 
 
 def worths(evaluator: Evaluator, game: Any, ends: list[End], seat: int, visits: int) -> np.ndarray:

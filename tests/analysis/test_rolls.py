@@ -93,10 +93,9 @@ def test_a_battle_of_hispania_has_its_hits():
     _, roll = roll_after(make_game("hispania"), LANDING, "saguntum", 1)
     assert sum(fall.chance for fall in roll.falls) == pytest.approx(1, abs=1e-5)
     assert [fall.fell for fall in roll.falls].count(True) == 1
-    assert all(fall.words.startswith("attackers hit") for fall in roll.falls)
     # Four attackers against two defenders: the most hits of the one and the fewest of the other are best for Carthage.
-    assert roll.falls[0].words.startswith("attackers hit 2, defenders 0")
-    assert roll.falls[-1].words.startswith("attackers hit 0, defenders 2")
+    assert roll.falls[0].words.startswith("hits 2:0")
+    assert roll.falls[-1].words == "hits 0:2"
     assert roll.falls[0].value > roll.falls[-1].value
 
 
