@@ -23,11 +23,13 @@ import asyncio
 import os
 import socket
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from stratagem.core.errors import BadOption, StratagemError
 from stratagem.serving.agents import MOVER, Turn
@@ -55,6 +57,8 @@ class Server:
         """At the end: how long open questions may still take."""
         self.leaving = False
         self.connections: set[Connection] = set()
+        self.answered: set[Connection] = set()
+        """Those with answers to write."""
         self._listening: list[asyncio.AbstractServer] = []
         self._inode: int | None = None
 
@@ -106,7 +110,8 @@ class Server:
                     self.path.unlink()
 
     def _flush(self) -> None:
-        for connection in list(self.connections):
+        answered, self.answered = self.answered, set()
+        for connection in answered:
             connection.flush()
 
 
@@ -149,6 +154,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exception: Exception | None) -> None:
         self.server.connections.discard(self)
+        self.server.answered.discard(self)
         tickets, self.open = list(self.open.values()), {}
         for ticket in tickets:
             if ticket is not None:
@@ -290,13 +296,14 @@ class Connection(asyncio.Protocol):
             self._send({"id": number, "ok": False, **described(answer)})
         elif isinstance(answer, Evaluation):
             header = {"id": number, "ok": True, "version": answer.version}
-            self.outgoing.append(write_frame(header, [answer.logits, answer.values]))
+            self._send(header, [answer.logits, answer.values])
         else:
             content = answer if isinstance(answer, dict) else {"action": answer}
             self._send({"id": number, "ok": True, **content})
 
-    def _send(self, header: dict[str, Any]) -> None:
-        self.outgoing.append(write_frame(header))
+    def _send(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
+        self.outgoing.append(write_frame(header, arrays))
+        self.server.answered.add(self)
 
 
 OPS: dict[str, Callable[[Connection, int, "Fields"], None]] = {
