@@ -363,8 +363,7 @@ def test_dice_are_kept_rolled_and_scored_to_the_end(page, studio, name):
     )
     assert totals == replay.rules().scores(final).tolist()
     watch_again(page, replay, lambda: page.locator(".sheet td").all_inner_texts())
-    if name == "generala":
-        review_all(page, replay)
+    review_all(page, replay)
 
 
 def test_a_review_of_dice_shows_what_could_have_fallen_and_tells_luck_from_skill(page, studio):
