@@ -1,10 +1,10 @@
 """Where the network of a policy looks, for those who want to see it."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-import jax
+import equinox as eqx
 from jax import Array
 
 from stratagem.agents.policy import policy_of
@@ -28,15 +28,16 @@ def looking(game: Any, weights: str) -> Looking:
         raise Unsupported(
             f"{weights or 'the shipped network'} has no patches to look at; only patch networks have"
         )
-    return Looking(network.size, _compiled(game, weights, id(network)))
+    return Looking(network.size, partial(_compiled(game), network))
 
 
 @lru_cache(maxsize=4)
-def _compiled(game: Any, weights: str, network: int) -> Callable[[Any, Any], Array]:
-    """One program for each network; `network` tells a file that has changed from what it was."""
+def _compiled(game: Any) -> Callable[[Any, Any, Any], Array]:
+    """One program for all networks of one shape."""
     senses = senses_for(game)
 
-    def maps(memory: Any, view: Any) -> Array:
-        return attention_maps(policy_of(game, weights), senses.features(senses.observe(memory, view)[1]))
+    @eqx.filter_jit
+    def maps(network: PatchNet, memory: Any, view: Any) -> Array:
+        return attention_maps(network, senses.features(senses.observe(memory, view)[1]))
 
-    return jax.jit(maps)
+    return maps
