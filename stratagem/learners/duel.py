@@ -27,22 +27,23 @@ class Table(NamedTuple):
 
     state: Any  # [B]
     memory: Any  # [B]: of the network
-    rival: Any  # [B, P]: of the other, who plays all other seats
+    rival: Any  # [B, P − 1]: of the other, who plays all other seats
     turn: Array  # int32
 
 
 def duel(
-    game: Game, senses: Senses, rival: Rival, games: int, heat: float, network: Any, key: Array
+    game: Game, senses: Senses, rival: Rival, games: int, heat: float | Array, network: Any, key: Array
 ) -> Array:
-    """float32[B]: the results of the network, which has each seat in turn; the rival has all others.
+    """float32[B]: the results of the network, which has each seat of each map in turn; the rival has all others.
 
     It draws from its policy with this heat; 0 plays what it likes best.
     """
     start_key, key = jax.random.split(key)
-    states = jax.vmap(game.init)(jax.random.split(start_key, games))
-    seats = jnp.arange(game.spec.seats)
-    own = jnp.arange(games) % len(seats)
-    others = spread(rival.memory(), (games, len(seats)))
+    seats = game.spec.seats
+    own, number = jnp.arange(games) % seats, jnp.arange(games) // seats
+    maps = jax.vmap(game.init)(jax.random.split(start_key, -(-games // seats)))
+    states = jax.tree.map(lambda leaf: leaf[number], maps)
+    others = spread(rival.memory(), (games, seats - 1))
     table = Table(states, spread(senses.blank(), (games,)), others, jnp.int32(0))
 
     def one(state: Any, seat: Array, memory: Any, other: Any, key: Array) -> tuple[Any, Any, Any]:
@@ -50,15 +51,18 @@ def duel(
         legal = game.legal(state)
         memory, record = senses.observe(memory, game.view(state, seat))
         chances = network(senses.features(record)).chances(legal[seat])
-        drawn = jax.random.categorical(act_key, chances / heat) if heat else jnp.argmax(chances)
-        views = jax.vmap(partial(game.view, state))(seats)
-        answers = jax.vmap(rival.act)(other, views, legal, jax.random.split(rival_key, len(seats)))
-        actions = jnp.where(seats == seat, drawn, answers).astype(jnp.int32)
+        drawn = jnp.where(
+            heat > 0, jax.random.categorical(act_key, chances / jnp.maximum(heat, 1e-6)), jnp.argmax(chances)
+        ).astype(jnp.int32)
+        rest = (seat + 1 + jnp.arange(seats - 1)) % seats
+        views = jax.vmap(partial(game.view, state))(rest)
+        answers = jax.vmap(rival.act)(other, views, legal[rest], jax.random.split(rival_key, seats - 1))
+        actions = jnp.zeros(seats, jnp.int32).at[seat].set(drawn).at[rest].set(answers)
         noted = jnp.where(game.to_move(state), actions, -1)
         stepped = game.step(state, actions, step_key)
         done = game.done(state)
         state = jax.tree.map(lambda old, new: jnp.where(done, old, new), state, stepped)
-        return state, senses.note(memory, noted[seat]), jax.vmap(rival.remember)(other, views, noted)
+        return state, senses.note(memory, noted[seat]), jax.vmap(rival.remember)(other, views, noted[rest])
 
     def turn(table: Table) -> Table:
         keys = jax.random.split(jax.random.fold_in(key, table.turn), games)

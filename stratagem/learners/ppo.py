@@ -141,13 +141,20 @@ class Learned(NamedTuple):
 class PPO(WholeState):
     """The learner. `senses` says how a player of this game sees it; `first` are weights to begin with.
 
+    If those have iterations of the same plan behind them, `begun` says how many: schedules go on from there.
     With a mesh, its games are spread over the devices.
     """
 
     def __init__(
-        self, game: Game, senses: Senses, config: PPOConfig, first: Any = None, mesh: Mesh | None = None
+        self,
+        game: Game,
+        senses: Senses,
+        config: PPOConfig,
+        first: Any = None,
+        mesh: Mesh | None = None,
+        begun: int = 0,
     ):
-        self.game, self.senses, self.config, self._first = game, senses, config, first
+        self.game, self.senses, self.config, self._first, self._begun = game, senses, config, first, begun
         potential = potential_of(senses, config)
         self._start = functools.partial(start_learning, game, senses, config)
         step = functools.partial(iterate, game, senses, config, potential, mesh)
@@ -165,7 +172,16 @@ class PPO(WholeState):
         learned = self._begin(key)
         if self._first is not None:
             pool = new_pool(self._first, self.config.pool) if self.config.pool else None
-            learned = self.placed(learned._replace(network=self._first, average=self._first, pool=pool))
+            updates = self._begun * self.config.epochs * self.config.batches(self.game)[0]
+            learned = self.placed(
+                learned._replace(
+                    iteration=jnp.int32(self._begun),
+                    updates=jnp.int32(updates),
+                    network=self._first,
+                    average=self._first,
+                    pool=pool,
+                )
+            )
         return learned
 
     def iterate(self, state: Learned) -> tuple[Learned, Mapping[str, float]]:
@@ -308,9 +324,12 @@ def told(turns: Turn) -> dict[str, Array]:
     """What the games were like."""
     games = turns.done.sum()
     some = jnp.maximum(games, 1)
+    decided = turns.done & (turns.first != 0) & turns.moved[..., 0]
+    wrong = decided & (turns.value[..., 0] * turns.first < 0)  # until the last turn
     return {
         "games": games,
         "moves_a_game": jnp.where(turns.done, turns.length, 0).sum() / some,
         "undecided": turns.cut.sum() / some,
         "first_seat": jnp.where(turns.done, turns.first, 0).sum() / some,
+        "upsets": wrong.sum() / jnp.maximum(decided.sum(), 1),
     }

@@ -89,6 +89,12 @@ PRESETS: dict[str, Preset] = {
         evaluate=200,
     ),
 }
+# What one network grows over, from small boards to those of the published agent.
+BOARDS: dict[str, str] = {
+    "8-12": PRESETS["gpu"].board,
+    "12-15": "width=15,height=15,least=12,cap=600,castles_from=4,castles_to=7,apart=10",
+    "18-24": PRESETS["paper"].board,
+}
 PRESETS["quick"] = PRESETS["laptop"]  # what `stratagem train` does unless told otherwise
 
 

@@ -8,7 +8,12 @@ import numpy as np
 
 from stratagem.core.files import atomic_write
 
-CURVES = (("policy_loss", "value_loss"), ("surprise", "first_seat", "first_role"), ("moves_a_game", "games"))
+CURVES = (
+    ("policy_loss", "value_loss"),
+    ("entropy",),
+    ("surprise", "first_seat", "first_role", "undecided", "upsets"),
+    ("moves_a_game", "games"),
+)
 
 
 def write_report(

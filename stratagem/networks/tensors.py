@@ -13,13 +13,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors import SafetensorError, deserialize
+from safetensors.numpy import save
 
 from stratagem.core.errors import DamagedFile
 from stratagem.core.files import atomic_write
 
 FORMAT = 1
+TYPES = {
+    "BF16": jnp.bfloat16,
+    "BOOL": np.bool_,
+    **{f"F{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
+    **{f"I{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
+    **{f"U{bits}": np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)},
+}
+"""The types of the format; the library's own reader for NumPy does not know bfloat16."""
 
 
 def write_tree(path: Path | str, tree: Any, facts: Mapping[str, Any]) -> None:
@@ -59,7 +67,7 @@ def read_tree(path: Path | str, like: Any) -> Any:
     size = int.from_bytes(content[:8], "little")
     metadata = json.loads(content[8 : 8 + size])["__metadata__"]
     try:
-        arrays = load(content)
+        arrays = _arrays(content)
     except SafetensorError as error:
         raise DamagedFile(f"{path}: damaged ({error})") from error
     if _checksum(arrays) != metadata.get("checksum"):
@@ -78,6 +86,13 @@ def read_tree(path: Path | str, like: Any) -> Any:
             )
         leaves.append(_restored(stored, leaf))
     return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+
+def _arrays(content: bytes) -> dict[str, np.ndarray]:
+    return {
+        name: np.frombuffer(part["data"], TYPES[part["dtype"]]).reshape(part["shape"])
+        for name, part in deserialize(content)
+    }
 
 
 def _named(tree: Any) -> list[tuple[str, Any]]:

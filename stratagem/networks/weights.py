@@ -47,7 +47,7 @@ def save_policy(
     summary: dict[str, Any],
     stored: str = "float32",
 ) -> None:
-    """Write a network that plays a game by feel, on boards of any size; `stored` float16 halves the file."""
+    """Write a network that plays a game by feel, on boards of any size; `stored` in bfloat16 it takes half."""
     spec = senses.spec
     facts = {
         "kind": "weights",
