@@ -18,7 +18,7 @@ from stratagem.arena.session import Session
 from stratagem.cli.board_app import BoardApp, BoardView
 from stratagem.games.general import General
 from stratagem.games.general.board import CELLS, GARRISONS, GENERAL, MOAT, SIDE
-from stratagem.games.general.rules import OFFENSIVE_FROM, PASS
+from stratagem.games.general.state import OFFENSIVE_FROM, PASS
 from stratagem.games.general.text import COLUMNS, ROLES, name, on_board, signs
 
 CELL_WIDTH, CELL_HEIGHT, MARGIN = 5, 2, 3
