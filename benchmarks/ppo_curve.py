@@ -32,6 +32,7 @@ from stratagem.learners.ppo_presets import BOARDS
 from stratagem.networks import cast
 from stratagem.networks.weights import load_policy, weight_facts
 
+VAGUE = 4000  # points; an interval of a rating that is wider says nothing
 CHOICES = {"sampled": 1.0, "greedy": 0.0}  # the heat of each way to choose a move
 
 
@@ -139,6 +140,8 @@ def table(matches, ratings):
 
 def rating_words(row):
     """As `+120 (+100 to +140)`, or a bound where there is nothing else."""
+    if row["rating"] is not None and row["high"] - row["low"] > VAGUE:
+        return "not measurable"  # nearly all games drawn
     if row["rating"] is not None:
         return f"{row['rating']:+.0f} ({row['low']:+.0f} to {row['high']:+.0f})"
     if row["range"] == "above" and row["low"] is not None:

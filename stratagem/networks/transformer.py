@@ -52,15 +52,22 @@ class Attention(eqx.Module):
 
     def __call__(self, tokens: Array, present: Array) -> Array:
         count, width = tokens.shape
-        query, key, value = jnp.moveaxis(
-            self.mix(tokens).reshape(count, 3, self.heads, width // self.heads), 1, 0
-        )
+        mixed = self.mix(tokens).reshape(count, 3, self.heads, width // self.heads)
         flash = self.flash and jax.default_backend() == "gpu"
-        mask = jnp.broadcast_to(present[None, None, :], (1, count, count))
+        if flash:
+            mixed, present = rounded_up(mixed, present)
+        query, key, value = jnp.moveaxis(mixed, 1, 0)
+        mask = jnp.broadcast_to(present, (1, len(present), len(present)))
         heard = jax.nn.dot_product_attention(
             query, key, value, mask=mask, implementation="cudnn" if flash else "xla"
         )
-        return self.out(heard.reshape(count, width))
+        return self.out(heard[:count].reshape(count, width))
+
+
+def rounded_up(mixed: Array, present: Array, whole: int = 8) -> tuple[Array, Array]:
+    """With tokens that nobody hears added up to a whole number of eights: the kernel cannot learn from an odd one."""
+    extra = -len(present) % whole
+    return jnp.pad(mixed, ((0, extra), (0, 0), (0, 0), (0, 0))), jnp.pad(present, (0, extra))
 
 
 class Layer(eqx.Module):

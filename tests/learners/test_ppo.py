@@ -12,7 +12,7 @@ from tiny_policies import KUHN, PENNIES, SeatedPennies, kuhn_policy, kuhn_value,
 
 from stratagem.core.errors import BadOption, Unsupported
 from stratagem.core.game import GameSpec
-from stratagem.learners.ppo import PPO, PPOConfig, one_update, optimiser
+from stratagem.learners.ppo import PPO, PPOConfig, one_update, optimiser, told
 from stratagem.learners.ppo_rollout import Turn, rewarding, rollout, start_lanes
 from stratagem.learners.ppo_update import (
     Sample,
@@ -345,3 +345,38 @@ class Named(KuhnPoker):
     @property
     def spec(self):
         return GameSpec("generals", seats=2, actions=2, longest=3)
+
+
+def test_training_goes_on_with_its_schedules_from_weights_that_have_some_of_it_behind_them():
+    game = SeatedPennies()
+    fresh = PPO(game, PlainSenses(game), PENNIES)
+    first = fresh.start(jax.random.key(1)).network
+    learner = PPO(game, PlainSenses(game), PENNIES, first, begun=100)
+    state = learner.start(jax.random.key(2))
+    assert learner.iteration(state) == 100
+    # 256 games of 4 turns and two seats in batches of 512: four gradient steps an iteration.
+    assert state.updates == 400
+    state, metrics = learner.iterate(state)
+    assert learner.iteration(state) == 101
+    assert metrics["rate"] == pytest.approx(0.1 / 101)
+
+
+def test_games_that_ended_otherwise_than_expected_are_told():
+    # Four lanes in their last turn: won as expected, lost against expectation, undecided, and one that goes on.
+    ended = Turn(
+        record=None,
+        legal=None,
+        action=None,
+        chance=None,
+        value=jnp.array([[[0.5, -0.5], [0.1, 0.0], [0.9, 0.9], [0.3, 0.3]]]),
+        moved=jnp.ones((1, 4, 2), bool),
+        reward=None,
+        done=jnp.array([[True, True, True, False]]),
+        cut=jnp.array([[False, False, True, False]]),
+        length=jnp.array([[10, 20, 60, 5]]),
+        first=jnp.array([[1.0, -1.0, 0.0, 0.0]]),
+    )
+    facts = {name: float(value) for name, value in told(ended).items()}
+    assert facts == pytest.approx(
+        {"games": 3, "moves_a_game": 30, "undecided": 1 / 3, "first_seat": 0, "upsets": 1 / 2}
+    )
