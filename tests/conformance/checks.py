@@ -12,6 +12,7 @@ from stratagem.core.errors import IllegalAction
 from stratagem.core.game import Chance, Game, Hidden, Listing, Perfect, Roles, Sampling, Symmetric, Textual
 from stratagem.core.play import Playing
 
+BATCH = 32  # games side by side: one size, so that every function is compiled once
 GAMES_SAMPLED = 6
 TURNS_SAMPLED = 48
 
@@ -36,37 +37,70 @@ def alike(one, other):
 def compiled(game):
     """Batched functions of a game, compiled once for all checks."""
     return {
+        "start": jax.jit(jax.vmap(partial(play.start, game))),
+        "choose": jax.jit(jax.vmap(partial(play.random_actions, game))),
         "advance": jax.jit(jax.vmap(partial(play.advance, game))),
         "over": jax.jit(jax.vmap(partial(play.over, game))),
         "returns": jax.jit(jax.vmap(partial(play.returns, game))),
         "legal": jax.jit(jax.vmap(game.legal)),
         "to_move": jax.jit(jax.vmap(game.to_move)),
+        "step": jax.jit(jax.vmap(game.step)),
     }
+
+
+def begun(game):
+    """Playing[B]: new games."""
+    return compiled(game)["start"](jax.random.split(jax.random.key(0), BATCH))
+
+
+def played_on(game, playing, turn):
+    """Playing[B] after one more turn of random actions, which are a function of the turn."""
+    choose_keys, step_keys = jax.random.split(play.turn_key(1, turn), (2, BATCH))
+    after = compiled(game)["advance"](playing, compiled(game)["choose"](playing, choose_keys), step_keys)
+    assert kinds(after) == kinds(playing), (
+        "a step keeps shapes and types, so that it can be repeated in a loop"
+    )
+    return after
+
+
+def kinds(tree):
+    return jax.tree.structure(tree), [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(tree)]
+
+
+def history(game):
+    """Playing[T + 1, B]: random games from the first turn on, as far as the sample goes."""
+    turns = [begun(game)]
+    for turn in range(min(game.spec.longest, TURNS_SAMPLED)):
+        turns.append(played_on(game, turns[-1], turn))
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *turns)
 
 
 @lru_cache(maxsize=256)
 def sample(game):
     """Playing[N]: states of random games, from first to last (or as far as the sample goes)."""
-    steps = min(game.spec.longest, TURNS_SAMPLED)
+    return jax.tree.map(
+        lambda leaf: jnp.asarray(leaf[:, :GAMES_SAMPLED].swapaxes(0, 1).reshape(-1, *leaf.shape[2:])),
+        history(game),
+    )
 
-    def one(key):
-        start = play.start(game, key)
 
-        def turn(playing, key):
-            choose_key, step_key = jax.random.split(key)
-            actions = play.random_actions(game, playing, choose_key)
-            after = play.advance(game, playing, actions, step_key)
-            return after, after
-
-        _, later = jax.lax.scan(turn, start, jax.random.split(key, steps))
-        return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), start, later)
-
-    games = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(0), GAMES_SAMPLED))
-    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), games)
+@lru_cache(maxsize=256)
+def finished(game):
+    """Playing[B]: random games played to their end."""
+    playing, turn = begun(game), 0
+    while not compiled(game)["over"](playing).all():
+        assert turn <= game.spec.longest
+        playing, turn = played_on(game, playing, turn), turn + 1
+    return playing
 
 
 def row(tree, index):
     return jax.tree.map(lambda leaf: leaf[index], tree)
+
+
+def repeated(tree):
+    """The same for every game of a batch."""
+    return jax.tree.map(lambda leaf: jnp.repeat(leaf[None], BATCH, axis=0), tree)
 
 
 def some(game, count, *, unfinished=False):
@@ -89,22 +123,13 @@ def check_shapes(game):
     assert game.returns(state).dtype == jnp.float32
     assert game.done(state).shape == ()
     stepped = game.step(state, jnp.argmax(game.legal(state), axis=1).astype(jnp.int32), jax.random.key(1))
-    kinds = [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state)]
-    assert kinds == [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(stepped)]
-    assert jax.tree.structure(state) == jax.tree.structure(stepped)
+    assert kinds(state) == kinds(stepped)
 
 
 def check_same_key_same_game(game):
     key = jax.random.key(7)
     assert same(game.init(key), game.init(key))
-
-    @jax.jit
-    @jax.vmap
-    def run(key):
-        return play.rollout(game, partial(play.random_actions, game), play.start(game, key), key, 8)
-
-    keys = jax.random.split(key, 4)
-    assert same(run(keys), run(keys))
+    assert same(history(game), history(game))
 
 
 def check_movers_have_actions_and_others_none(game):
@@ -122,13 +147,15 @@ def check_legal_actions_are_accepted(game):
         legal = np.asarray(game.legal(playing.state))
         seat = int(np.argmax(np.asarray(game.to_move(playing.state))))
         others = np.argmax(legal, axis=1)
-        actions = np.tile(others, (min(32, legal[seat].sum()), 1)).astype(np.int32)
+        actions = np.tile(others, (min(BATCH, legal[seat].sum()), 1)).astype(np.int32)
         actions[:, seat] = np.flatnonzero(legal[seat])[: len(actions)]
         for choice in actions:
             play.check(game, playing.state, choice)
-        padded = np.resize(actions, (32, actions.shape[1]))
-        batch = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], 32, axis=0), playing)
-        after = compiled(game)["advance"](batch, jnp.asarray(padded), jax.random.split(jax.random.key(0), 32))
+        padded = np.resize(actions, (BATCH, actions.shape[1]))
+        batch = repeated(playing)
+        after = compiled(game)["advance"](
+            batch, jnp.asarray(padded), jax.random.split(jax.random.key(0), BATCH)
+        )
         assert not after.fouls.any()
         assert (after.turn == playing.turn + 1).all()
 
@@ -143,9 +170,9 @@ def check_illegal_actions_are_refused(game):
             actions[seat] = action
             with pytest.raises(IllegalAction, match=rf"seat {seat} .*action {action}: ..."):
                 play.check(game, playing.state, actions)
-            batch = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], 32, axis=0), playing)
-            rows = jnp.tile(jnp.asarray(actions), (32, 1))
-            after = compiled(game)["advance"](batch, rows, jax.random.split(jax.random.key(0), 32))
+            after = compiled(game)["advance"](
+                repeated(playing), repeated(jnp.asarray(actions)), jax.random.split(jax.random.key(0), BATCH)
+            )
             returns = np.asarray(compiled(game)["returns"](after))
             assert compiled(game)["over"](after).all()
             assert returns[0][seat] == pytest.approx(-1 / (game.spec.seats - 1)), "the others share the win"
@@ -159,15 +186,6 @@ def check_terminal_states_absorb(game):
     actions = jnp.zeros((len(playing.turn), game.spec.seats), jnp.int32)
     after = compiled(game)["advance"](playing, actions, keys)
     assert same(after, playing)
-
-
-@lru_cache(maxsize=256)
-def finished(game):
-    """Playing[32]: random games played to their end."""
-    run = jax.vmap(
-        lambda key: play.playout(game, partial(play.random_actions, game), play.start(game, key), key)
-    )
-    return jax.jit(run)(jax.random.split(jax.random.key(1), 32))
 
 
 def check_games_end_in_time_with_returns_that_sum_to_zero(game):
@@ -187,9 +205,9 @@ def check_eager_jit_and_vmap_agree(game):
     playings = some(game, 3, unfinished=True)
     batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *playings)
     actions = jnp.argmax(jax.vmap(game.legal)(batch.state), axis=2).astype(jnp.int32)
-    keys = jnp.stack([key] * len(playings))
+    whole = jax.tree.map(lambda leaf: jnp.resize(leaf, (BATCH, *leaf.shape[1:])), (batch.state, actions))
     batched = {
-        "step": jax.jit(jax.vmap(game.step))(batch.state, actions, keys),
+        "step": compiled(game)["step"](*whole, repeated(key)),
         "view": jax.jit(jax.vmap(game.view))(batch.state, jnp.zeros(len(playings), jnp.int32)),
         "returns": jax.jit(jax.vmap(game.returns))(batch.state),
         "done": jax.jit(jax.vmap(game.done))(batch.state),
@@ -315,13 +333,14 @@ def futures(game, state, actions, turn=lambda state: state):
 def check_chance_is_a_distribution_that_step_follows(game):
     if not isinstance(game, Chance):
         return
-    step = jax.jit(jax.vmap(game.step, in_axes=(None, None, 0)))
     for playing in some(game, 3, unfinished=True):
         actions = np.argmax(np.asarray(game.legal(playing.state)), axis=1).astype(np.int32)
         possible = futures(game, playing.state, actions)
         assert sum(possible.values()) == pytest.approx(1, abs=1e-5)
-        reached = step(playing.state, jnp.asarray(actions), jax.random.split(jax.random.key(9), 64))
-        assert {game.write(row(reached, i)) for i in range(64)} <= set(possible)
+        here = repeated((playing.state, jnp.asarray(actions)))
+        for keys in jax.random.split(jax.random.key(9), (2, BATCH)):
+            reached = compiled(game)["step"](*here, keys)
+            assert {game.write(row(reached, i)) for i in range(BATCH)} <= set(possible)
 
 
 def check_views_hold_what_they_should(game):
