@@ -150,7 +150,7 @@ def trained(learner, state, seconds, clock):
 def begun(start, senses, config, seed):
     """The network of a file with a fresh head for the value."""
     taught = load_policy(start, senses)
-    fresh = make_network(config.network, senses, jax.random.key(seed))
+    fresh = jax.jit(lambda key: make_network(config.network, senses, key))(jax.random.key(seed))
     network = eqx.tree_at(lambda one: one.value, taught, fresh.value)
     shapes = [[leaf.shape for leaf in jax.tree.leaves(one)] for one in (network, fresh)]
     if shapes[0] != shapes[1]:

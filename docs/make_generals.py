@@ -118,7 +118,8 @@ def learner_of(stage, words, preset, game, senses):
 
 def fits(config, senses):
     """Refuses a network whose file could not travel, before any time is spent on it."""
-    size = 2 * parameters(jax.eval_shape(lambda: make_network(config.network, senses, jax.random.key(0))))
+    shapes = jax.eval_shape(lambda: make_network(config.network, senses, jax.random.key(0)))
+    size = 2 * sum(leaf.size for leaf in jax.tree.leaves(shapes))
     if size > LARGEST:
         sys.exit(
             f"{config.network} would make files of {size:,} bytes, more than {LARGEST:,}; take a smaller one"
