@@ -77,7 +77,12 @@ def main() -> None:
     asked.add_argument("--set", nargs="*", default=[], help="name=value of the settings")
     asked.add_argument("--seed", type=int, default=0)
     asked.add_argument("--snapshots", type=float, default=3.0, help="minutes between snapshots; 0 for none")
-    asked.add_argument("--evaluate", type=int, default=100, help="iterations between matches; 0 for none")
+    asked.add_argument(
+        "--evaluate",
+        type=int,
+        default=0,
+        help="iterations between matches, which take minutes to compile; 0 for none",
+    )
     words = asked.parse_args()
     use_compile_cache()
     words.out.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ class Patch:
     moves: int = 9
     """Actions a cell that it knows; those that a variant has besides are never chosen."""
     flash: bool = False
-    """On a graphics card, attention in one kernel that never writes its weights."""
+    """On a graphics card and in half precision, attention in one kernel that never writes its weights."""
 
     def build(self, key: Array) -> PatchNet:
         if self.width % self.heads:
