@@ -2,9 +2,10 @@
 
     python benchmarks/ppo_curve.py snapshots/*.safetensors --boards 8-12 18-24 --games 512 --out runs/curve
 
-Every file plays every rival on the same maps, from both seats of each, drawing from its policy and taking its likeliest
-move. Each match is one JSON line and is kept in OUT/curve.json at once: the same command goes on where it was stopped,
-and `--table` only fits, prints and plots what is there. A rating is fitted to all games of a board, the anchor at zero.
+Every file plays every rival, each file on the same maps and from both seats of each, drawing from its policy and taking
+its likeliest move. Each match is one JSON line and is kept in OUT/curve.json at once: the same command goes on where it
+was stopped, and `--table` only fits, prints and plots what is there. A rating is fitted to all games of a board, the
+anchor at zero.
 """
 
 import argparse
@@ -69,20 +70,25 @@ def play_board(board, words, matches, kept):
     game = make_game(f"generals:{BOARDS.get(board, board)}")
     senses = senses_for(game)
     there = {(one["file"], one["board"], one["rival"], one["choice"]) for one in matches}
+    games = words.games // 2 * 2  # both seats of every map
+    heats = np.repeat([CHOICES[choice] for choice in words.choices], games).astype(np.float32)
     for rival in words.rivals:
-        match = jax.jit(partial(duel, game, senses, make_agent(rival, game), words.games))
+        # All ways to choose a move at once: a match takes as long as its longest game.
+        match = jax.jit(partial(duel, game, senses, make_agent(rival, game), len(heats), heats))
         for path in words.files:
-            for choice in words.choices:
-                if (path.name, board, rival, choice) in there:
-                    continue
-                began = time.perf_counter()
-                network = cast(load_policy(path, senses), jnp.dtype(words.precision))
-                results = np.asarray(match(jnp.float32(CHOICES[choice]), network, jax.random.key(words.seed)))
-                told = {"file": path.name, **age(path), "board": board, "rival": rival, "choice": choice}
-                told |= counted(results) | {"seconds": round(time.perf_counter() - began, 1)}
-                print(json.dumps({"benchmark": "ppo curve", **told}), flush=True)
-                matches = [*matches, told]
-                write_json(kept, {"matches": matches})
+            if all((path.name, board, rival, choice) in there for choice in words.choices):
+                continue
+            began = time.perf_counter()
+            network = cast(load_policy(path, senses), jnp.dtype(words.precision))
+            results = np.asarray(match(network, jax.random.key(words.seed)))
+            seconds = round(time.perf_counter() - began, 1)
+            for choice, some in zip(words.choices, np.split(results, len(words.choices)), strict=True):
+                if (path.name, board, rival, choice) not in there:
+                    told = {"file": path.name, **age(path), "board": board, "rival": rival, "choice": choice}
+                    told |= counted(some) | {"seconds": seconds}
+                    print(json.dumps({"benchmark": "ppo curve", **told}), flush=True)
+                    matches = [*matches, told]
+            write_json(kept, {"matches": matches})
     return matches
 
 

@@ -36,7 +36,7 @@ def duel(
 ) -> Array:
     """float32[B]: the results of the network, which has each seat of each map in turn; the rival has all others.
 
-    It draws from its policy with this heat; 0 plays what it likes best.
+    It draws from its policy with this heat, which may be another one for each game; 0 plays what it likes best.
     """
     start_key, key = jax.random.split(key)
     seats = game.spec.seats
@@ -46,7 +46,11 @@ def duel(
     others = spread(rival.memory(), (games, seats - 1))
     table = Table(states, spread(senses.blank(), (games,)), others, jnp.int32(0))
 
-    def one(state: Any, seat: Array, memory: Any, other: Any, key: Array) -> tuple[Any, Any, Any]:
+    heats = jnp.broadcast_to(jnp.asarray(heat, jnp.float32), (games,))
+
+    def one(
+        state: Any, seat: Array, heat: Array, memory: Any, other: Any, key: Array
+    ) -> tuple[Any, Any, Any]:
         act_key, rival_key, step_key = jax.random.split(key, 3)
         legal = game.legal(state)
         memory, record = senses.observe(memory, game.view(state, seat))
@@ -66,7 +70,7 @@ def duel(
 
     def turn(table: Table) -> Table:
         keys = jax.random.split(jax.random.fold_in(key, table.turn), games)
-        played = jax.vmap(one)(table.state, own, table.memory, table.rival, keys)
+        played = jax.vmap(one)(table.state, own, heats, table.memory, table.rival, keys)
         return Table(*played, table.turn + 1)
 
     def unfinished(table: Table) -> Array:

@@ -85,3 +85,7 @@ def test_with_heat_it_draws_from_its_policy():
     # It names itself with probability 1 / (1 + e^−0.2) = 0.55 and then wins half of the maps: 110 of 400, σ = 9.
     assert 70 < (np.asarray(play(jnp.float32(1.0), jax.random.key(1))) > 0).sum() < 150
     assert (np.asarray(play(jnp.float32(0.0), jax.random.key(1))) > 0).sum() == 200
+    # Each game may have its own: the first half certain, the second half drawn.
+    mixed = np.asarray(play(jnp.repeat(jnp.array([0.0, 1.0]), 200), jax.random.key(1))) > 0
+    assert mixed[:200].sum() == 100
+    assert 30 < mixed[200:].sum() < 80
