@@ -33,7 +33,7 @@ from stratagem.learners.ppo_presets import BOARDS
 from stratagem.networks import cast
 from stratagem.networks.weights import load_policy, weight_facts
 
-VAGUE = 4000  # points; an interval of a rating that is wider says nothing
+VAGUE = 4000  # points; beyond that a rating, or the width of its interval, says nothing
 CHOICES = {"sampled": 1.0, "greedy": 0.0}  # the heat of each way to choose a move
 
 
@@ -144,10 +144,16 @@ def table(matches, ratings):
     return "\n".join(lines)
 
 
+def measured(row):
+    """Whether a rating says something: where nearly all games are drawn there is none."""
+    known = row["rating"] is not None
+    return known and abs(row["rating"]) < VAGUE and row["high"] - row["low"] < VAGUE
+
+
 def rating_words(row):
     """As `+120 (+100 to +140)`, or a bound where there is nothing else."""
-    if row["rating"] is not None and row["high"] - row["low"] > VAGUE:
-        return "not measurable"  # nearly all games drawn
+    if row["rating"] is not None and not measured(row):
+        return "not measurable"
     if row["rating"] is not None:
         return f"{row['rating']:+.0f} ({row['low']:+.0f} to {row['high']:+.0f})"
     if row["range"] == "above" and row["low"] is not None:
@@ -180,11 +186,11 @@ def plot(matches, ratings, path):
             named = [
                 {"file": file, **rows[f"{file} {choice}"]} for file in order if f"{file} {choice}" in rows
             ]
-            some = [row for row in named if row["rating"] is not None]
+            some = [row for row in named if measured(row)]
             if some:
                 bars(strength, at, some, "rating", line, choice)
         for row in ratings[board]:
-            if row["name"] in {one["rival"] for one in played} and row["rating"] is not None:
+            if row["name"] in {one["rival"] for one in played} and measured(row):
                 strength.axhline(row["rating"], color="0.7", linewidth=0.8)
                 strength.annotate(
                     row["name"], (0, row["rating"]), xycoords=("axes fraction", "data"), fontsize=7

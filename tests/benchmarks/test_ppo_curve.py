@@ -39,6 +39,11 @@ def test_who_wins_three_of_four_is_191_points_ahead():
     assert curve.rating_words(above).startswith("above +")
 
 
+def test_a_rating_from_draws_alone_is_not_one():
+    rows = curve.fitted("8-12", [match("new", "hunter", 0, draws=400)], "hunter")
+    assert [curve.rating_words(row) for row in rows if row["name"] != "hunter"] == ["not measurable"]
+
+
 def test_what_was_played_becomes_a_table_and_a_picture(tmp_path, monkeypatch, capsys):
     matches = [
         match(file, rival, wins, choice=choice)
