@@ -120,7 +120,7 @@ def tried(game, base, variant, seeds, seconds, clock, start, folder):
             pool = new_pool(network, config.pool) if config.pool else None
             state = state._replace(network=network, average=network, pool=pool)
         state, rows, spent = trained(learner, state, seconds, clock)
-        last = rows[-LAST:]
+        last = [row for row in rows if row["games"]][-LAST:] or rows[-LAST:]  # games ended in them
         facts = {
             "variant": variant,
             "seed": seed,

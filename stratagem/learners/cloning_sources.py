@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from stratagem.core.errors import BadOption
@@ -83,22 +84,19 @@ class Teachers:
 
 
 def seated(game: Game, teachers: Sequence[Any], lanes: int) -> list[Guest]:
-    """A guest for every seat of every lane: each teacher meets each, itself included, and has all seats in turn."""
+    """A guest for each teacher: each meets each, itself included, in equal shares of the lanes, in all seats."""
     if not teachers:
         raise BadOption("cloning: at least one teacher, please")
-    count, seats = len(teachers), range(game.spec.seats)
-    tables = [
-        [teachers[(first + seat * step) % count] for seat in seats]
-        for step in range(count)
-        for first in range(count)
-    ]
-    tables = tables[:lanes]
-    edges = [lanes * index // len(tables) for index in range(len(tables) + 1)]
-    return [
-        Guest(agent, edges[index], edges[index + 1] - edges[index], flip=seat)
-        for index, table in enumerate(tables)
-        for seat, agent in enumerate(table)
-    ]
+    count, seats = len(teachers), game.spec.seats
+    tables = [(first, step) for step in range(count) for first in range(count)][:lanes]
+    number = np.arange(lanes)
+    first, step = np.array(tables)[number * len(tables) // lanes].T  # of the table that each lane is
+    place = np.arange(seats)[:, None]  # at the table; seats are taken in turn
+    who = (first + place * step) % count
+    where = (number + place) % seats
+    lane = np.broadcast_to(number, who.shape)
+    sitting = [(agent, who == one) for one, agent in enumerate(teachers)]
+    return [Guest(agent, lane[there], where[there]) for agent, there in sitting if there.any()]
 
 
 class Games(NamedTuple):

@@ -1,6 +1,6 @@
 """Other players at the tables of a learner: a teacher whose moves it learns, or opponents that it learns to beat.
 
-A guest has one seat in each of some neighbouring lanes, the seats in turn, and a memory of its own there.
+A guest has seats in some of the lanes, and a memory of its own in each. However many they are, it is asked once.
 """
 
 from collections.abc import Sequence
@@ -9,31 +9,25 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from stratagem.core.game import Game, View
 from stratagem.networks.senses import Senses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Guest:
-    """Who plays seat (lane + flip) of the lanes from `first` on."""
+    """Who sits where: one entry a seat, so a lane comes twice if it has two of them there."""
 
     agent: Any  # traceable: memory, act, remember
-    first: int
-    count: int
-    flip: int = 0
-
-    def lanes(self) -> Array:
-        return jnp.arange(self.first, self.first + self.count)
-
-    def seats(self, game: Game) -> Array:
-        return (self.lanes() + self.flip) % game.spec.seats
+    lanes: np.ndarray  # int[K]
+    seats: np.ndarray  # int[K]
 
     def blank(self) -> Any:
-        """Its memories [count] before the game."""
+        """Its memories [K] before the game."""
         return jax.tree.map(
-            lambda leaf: jnp.broadcast_to(leaf, (self.count, *jnp.shape(leaf))), self.agent.memory()
+            lambda leaf: jnp.broadcast_to(leaf, (len(self.lanes), *jnp.shape(leaf))), self.agent.memory()
         )
 
 
@@ -69,10 +63,10 @@ def guests_act(
     """(The actions [B, P] with those of the guests in place, bool[B, P] where they sit, their memories)."""
     led, kept = jnp.zeros_like(moved), []
     for number, (guest, memory) in enumerate(zip(guests, memories, strict=True)):
-        lanes, seats = guest.lanes(), guest.seats(game)
+        lanes, seats = jnp.asarray(guest.lanes), jnp.asarray(guest.seats)
         there = jax.tree.map(lambda leaf, lanes=lanes: leaf[lanes], state)
         views = jax.vmap(game.view)(there, seats)
-        keys = jax.random.split(jax.random.fold_in(key, number), guest.count)
+        keys = jax.random.split(jax.random.fold_in(key, number), len(lanes))
         answers = jax.vmap(guest.agent.act)(memory, views, legal[lanes, seats], keys)
         noted = jnp.where(moved[lanes, seats], answers, -1)
         kept.append(jax.vmap(guest.agent.remember)(memory, views, noted))

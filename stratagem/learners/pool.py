@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from stratagem.core.errors import Unsupported
@@ -39,7 +40,8 @@ def seat_at(game: Game, senses: Senses, network: Any, lanes: int) -> Guest:
     """A version in the second seat of even lanes and the first of odd ones."""
     if game.spec.seats != 2:
         raise Unsupported(f"a pool of opponents is for two seats; {game.spec.name} has {game.spec.seats}")
-    return Guest(Snapshot(senses, network), 0, lanes, flip=1)
+    numbers = np.arange(lanes)
+    return Guest(Snapshot(senses, network), numbers, (numbers + 1) % 2)
 
 
 def play_pool(

@@ -125,7 +125,7 @@ def one_turn(
         length=jnp.where(done, 0, length),
         stock=lanes.stock,
         guests=tuple(
-            replaced(done[guest.first : guest.first + guest.count], guest.blank(), memory)
+            replaced(done[guest.lanes], guest.blank(), memory)
             for guest, memory in zip(guests, known, strict=True)
         ),
     )

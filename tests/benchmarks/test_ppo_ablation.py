@@ -90,7 +90,8 @@ def test_variants_have_equal_time_and_compiling_is_free():
 
 def test_what_was_trained_is_kept(taught, tmp_path, monkeypatch):
     path, network = taught
-    rows = [dict.fromkeys(ablation.TOLD, 1.0)] * 5 + [dict.fromkeys(ablation.TOLD, 2.0)] * ablation.LAST
+    told = (*ablation.TOLD, "games")
+    rows = [dict.fromkeys(told, 1.0)] * 5 + [dict.fromkeys(told, 2.0)] * ablation.LAST
     monkeypatch.setattr(ablation, "trained", lambda learner, state, seconds, clock: (state, rows, 10.0))
     (facts,) = ablation.tried(GAME, BASE, "as it is", [7], 10.0, None, path, tmp_path)
     assert facts == read_json(tmp_path / "as-it-is-7.json")

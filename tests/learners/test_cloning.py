@@ -100,7 +100,7 @@ def test_every_teacher_meets_every_teacher_in_all_seats():
     guests = seated(GAME, ("a", "b"), 8)
     tables = {}
     for guest in guests:
-        for lane, seat in zip(guest.lanes().tolist(), guest.seats(GAME).tolist(), strict=True):
+        for lane, seat in zip(guest.lanes.tolist(), guest.seats.tolist(), strict=True):
             tables.setdefault(lane, {})[seat] = guest.agent
     assert all(set(table) == {0, 1} for table in tables.values())
     assert {(table[0], table[1]) for table in tables.values()} == {

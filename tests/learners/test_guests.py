@@ -29,7 +29,10 @@ CONFIG = PPOConfig(
 
 
 def test_guests_have_their_seats_and_no_others():
-    guests = [Guest(Passing(), 0, 2), Guest(Passing(), 2, 3, flip=1)]
+    guests = [
+        Guest(Passing(), *np.array([[0, 1], [0, 1]])),
+        Guest(Passing(), *np.array([[2, 3, 4], [1, 0, 1]])),
+    ]
     network = make_network(NETWORK, SENSES, jax.random.key(1))
     lanes = start_lanes(GAME, SENSES, 6, 0, jax.random.key(0), guests)
     lanes, turns = jax.jit(
