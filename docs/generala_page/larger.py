@@ -25,7 +25,8 @@ def beyond(page: Page) -> None:
             lines = [json.loads(line) for line in path.read_text().splitlines() if line]
             layers, last = [one for one in lines if "layer" in one], lines[-1]
             if "value" not in last:
-                notes.append(f"{name}: stopped after layer {layers[-1]['layer']}: {json.dumps(last)}")
+                notes.append(unfinished(name, layers))
+                page_layers(name, path.stem, layers)
                 continue
             rows.append([
                 name, f"**{last['value']:+.6f}**", f"{last['positions']:,}", f"{last['seconds']:.1f} s",
@@ -57,19 +58,26 @@ def beyond(page: Page) -> None:
         gap = largest_gap(name)
         if gap is not None:
             page.say(f"{name}: the mean equities of the layers differ by at most {gap:.1e} between the runs.")
-    if not any(row[0] == "yatzy" for row in rows):
-        board = layout(yatzy(upper_bonus=False))
-        pairs = [board.pairs(layer) for layer in range(board.layers + 1)]
-        page.say(
-            f"Yatzy without bonus is not solved yet. It has {board.positions:,} undecided positions in {board.layers} "
-            f"layers; two layers side by side are {2 * max(pairs) * (board.total + 1) * 4 / 2**30:.0f} GiB, which one "
-            f"H200 holds. What stands in the way is time: {sum(pairs) * (board.total + 1):,} positions with padding, at "
-            "the 100 to 113 million a second that the plain array operations reached there, are a quarter of an hour "
-            "of the whole card. The kernels of `dice_pallas` are meant to be several times faster; with five dice they "
-            "have not been measured there."
-        )
     for name in ("yacht", "crag", "yatzy"):
         openings(page, name)
+
+
+def unfinished(name: str, layers: list[dict[str, Any]]) -> str:
+    """How far a run came that did not reach the value of the game, and what the rest would take."""
+    board = layout(yatzy(upper_bonus=False))
+    pairs = [board.pairs(layer) for layer in range(board.layers + 1)]
+    done, seconds = sum(one["positions"] for one in layers), sum(one["seconds"] for one in layers)
+    late = layers[-4:]
+    speed = sum(one["positions"] for one in late) / sum(one["seconds"] for one in late)
+    return (
+        f"{name.capitalize()} without bonus is not solved yet. It has {board.positions:,} undecided positions in {board.layers} layers; "
+        f"two layers side by side are {2 * max(pairs) * (board.total + 1) * 4 / 2**30:.0f} GiB, which one H200 holds. A run "
+        f"there with the plain array operations solved the first {len(layers)} layers, {done:,} positions, in {seconds:.0f} s "
+        f"({late[0]['layer']} to {late[-1]['layer']} at {speed / 1e6:.0f} million positions a second; at most "
+        f"{max(one['peak_bytes'] for one in layers) / 2**30:.0f} GiB), and then its time was up. What stands in the way is "
+        f"time: at that speed the whole game takes {board.positions / speed / 60:.0f} minutes of the card in one piece. That "
+        "run was made before sums were taken in pairs, so that the last bits, and with them the checksums, are others today."
+    )
 
 
 def largest_gap(name: str) -> float | None:
