@@ -14,7 +14,7 @@ import argparse
 import itertools
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 from machine import machine, report
-from ppo_curve import counted, rating_words
+from ppo_curve import counted, measured, rating_words
 
 from stratagem.agents import make_agent
 from stratagem.agents.senses import senses_for
@@ -163,7 +163,7 @@ def table(game, games, folder):
     """Markdown: all that was tried, rated by games against each other and against the ladder."""
     runs = {path.stem: read_json(path) for path in sorted(folder.glob("*-[0-9]*.json"))}
     duels, shares = played(game, games, folder, list(runs))
-    ratings = {row.name: row for row in rate([*LADDER, *runs], duels, "expander")}
+    ratings = {row.name: asdict(row) for row in rate([*LADDER, *runs], duels, "expander")}
     head = ["variant", "seed", "iterations", "turns a second", *[f"beats {one}" for one in LADDER], "rating"]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for variant in sorted({run["variant"] for run in runs.values()}, key=list(VARIANTS).index):
@@ -171,20 +171,16 @@ def table(game, games, folder):
             if run["variant"] == variant:
                 cells = [variant, run["seed"], run["iterations"], f"{run['turns'] / run['seconds']:,.0f}"]
                 cells += [shares[name, rival] for rival in LADDER]
-                lines.append("| " + " | ".join(map(str, [*cells, rating_of(ratings[name])])) + " |")
+                lines.append("| " + " | ".join(map(str, [*cells, rating_words(ratings[name])])) + " |")
     return "\n".join([*lines, "", *summed_up(runs, ratings)])
-
-
-def rating_of(row):
-    return rating_words({"rating": row.rating, "low": row.low, "high": row.high, "range": row.range})
 
 
 def summed_up(runs, ratings):
     """A line for each variant: the mean rating of its seeds, and how far they are apart."""
     lines = []
     for variant in VARIANTS:
-        mine = [ratings[name].rating for name, run in runs.items() if run["variant"] == variant]
-        known = [one for one in mine if one is not None]
+        mine = [ratings[name] for name, run in runs.items() if run["variant"] == variant]
+        known = [row["rating"] for row in mine if measured(row)]
         if known:
             told = f"- {variant}: {np.mean(known):+.0f} over {len(known)} of {len(mine)} seeds"
             lines.append(told + f", {max(known) - min(known):.0f} between them")
