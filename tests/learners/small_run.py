@@ -1,4 +1,4 @@
-"""A run small enough to be killed many times: `python small_run.py FOLDER ITERATIONS [--cache FOLDER]`."""
+"""A run small enough to be killed many times: `python small_run.py FOLDER`."""
 
 import hashlib
 import sys
@@ -8,6 +8,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from stratagem.core.compile_cache import use_compile_cache
 from stratagem.games.corso import Corso
 from stratagem.learners.alphazero import AlphaZero, AlphaZeroConfig
 from stratagem.learners.run import Run, run
@@ -35,8 +36,8 @@ def fingerprint(state):
     return digest.hexdigest()
 
 
-def main(folder, cache):
-    jax.config.update("jax_compilation_cache_dir", cache)
+def main(folder):
+    use_compile_cache()
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     settings = Run(Path(folder), resume=True, save_every=2, evaluate_every=0)
     state, done = run(AlphaZero([GAME], CONFIG), settings, asdict(CONFIG))

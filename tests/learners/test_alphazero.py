@@ -18,6 +18,8 @@ from stratagem.learners.presets import PRESETS
 from stratagem.learners.selfplay import Sample, random_opening, start_lanes
 from stratagem.networks import make_network
 
+pytestmark = pytest.mark.usefixtures("compile_cache")  # several tests play by the same program
+
 
 @pytest.fixture(scope="module")
 def played():

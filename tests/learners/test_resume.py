@@ -21,14 +21,16 @@ from stratagem.core.files import recover_lines
 from stratagem.learners.alphazero import AlphaZero
 from stratagem.learners.run import DiskFull, Run, run
 
+pytestmark = pytest.mark.usefixtures("compile_cache")
+
 SCRIPT = Path(__file__).parent / "small_run.py"
 ROOT = Path(stratagem.__file__).parent.parent
 
 
-def started(folder, cache):
+def started(folder):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
     return subprocess.Popen(
-        [sys.executable, str(SCRIPT), str(folder), str(cache)],
+        [sys.executable, str(SCRIPT), str(folder)],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -45,18 +47,18 @@ def logged(folder):
 
 @pytest.mark.timeout(900)
 def test_a_run_killed_ten_times_ends_in_the_very_weights_of_one_that_was_not(tmp_path):
-    whole, _ = started(tmp_path / "whole", tmp_path / "cache").communicate()
+    whole, _ = started(tmp_path / "whole").communicate()
     assert whole.startswith("True")
     chance = random.Random(4)
     moments = sorted(chance.sample(range(1, CONFIG.iterations), 10))
     for moment in moments:
-        process = started(tmp_path / "killed", tmp_path / "cache")
+        process = started(tmp_path / "killed")
         while logged(tmp_path / "killed") < moment and process.poll() is None:
             time.sleep(0.002)
         time.sleep(chance.random() * 0.05)  # anywhere: playing, learning, or in the middle of a write
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    killed, _ = started(tmp_path / "killed", tmp_path / "cache").communicate()
+    killed, _ = started(tmp_path / "killed").communicate()
     assert killed == whole
     iterations = [row["iteration"] for row in recover_lines(tmp_path / "killed" / "metrics.jsonl")]
     assert iterations == list(range(1, CONFIG.iterations + 1))

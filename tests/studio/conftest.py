@@ -8,10 +8,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-import jax
 import pytest
-
-from stratagem.core.compile_cache import use_compile_cache
 
 FLAGS = [
     "--no-sandbox",
@@ -64,13 +61,10 @@ def running(folder, *options):
 
 
 @pytest.fixture(scope="module")
-def studio(cache, tmp_path_factory):
+def studio(compile_cache, tmp_path_factory):
     """One for all tests of a file. What it compiles is used by the checks of the tests, too."""
-    before = jax.config.jax_compilation_cache_dir
-    use_compile_cache()
     with running(tmp_path_factory.mktemp("runs")) as found:
         yield found
-    jax.config.update("jax_compilation_cache_dir", before)
 
 
 @pytest.fixture(scope="module")
