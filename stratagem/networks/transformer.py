@@ -160,7 +160,8 @@ class PatchNet(eqx.Module):
 
     def embed(self, features: BoardFeatures) -> tuple[Array, Array]:
         """(float[N, C] tokens: value, scoreboards, patches; bool[N] which of them are there)."""
-        cells = to_patches(features.cells, self.size, self.margin)  # [R, S, k·k·C]
+        planes = features.cells.astype(self.patches.weight.dtype)  # first, so that less is moved about
+        cells = to_patches(planes, self.size, self.margin)  # [R, S, k·k·C]
         down, across = cells.shape[:2]
         patches = self.patches(cells) + self.rows[:down, None] + self.columns[None, :across]
         boards = [read(score)[None] for read, score in zip(self.boards, features.scores, strict=True)]
