@@ -105,10 +105,15 @@ def compare(game, positions, rules, told):
     return count
 
 
+@jax.jit
+@jax.vmap
+def boards_of(state):
+    return kind_of(state.cells), owners(state), army_of(state.cells, clock_of(state))
+
+
 def positions_of(states, shape):
     """The same positions, as the slow engine has them."""
-    parts = [np.asarray(part) for part in (kind_of(states.cells), jax.vmap(owners)(states))]
-    parts.append(np.asarray(jax.vmap(lambda one: army_of(one.cells, clock_of(one)))(states)))
+    parts = [np.asarray(part) for part in boards_of(states)]
     return [
         slow.Position(
             *(part[game].reshape(shape).astype(int) for part in parts),
@@ -155,7 +160,7 @@ def test_fast_and_slow_agree_on_crowded_boards(row):
         np.random.default_rng(height * 100 + width), games, height, width, richest
     )
     parts = (jnp.asarray(part, jnp.int32) for part in (kind, owner, army, turn))
-    states = jax.vmap(new_state, (0, 0, 0, 0, None))(*parts, jnp.int32(NOBODY))
+    states = jax.jit(jax.vmap(new_state, (0, 0, 0, 0, None)))(*parts, jnp.int32(NOBODY))
     rules = slow.Rules(cap=200, build=game.build, deathtouch=game.deathtouch)
     _, told = jax.jit(play_out, static_argnums=(0, 2))(game, states, turns, jax.random.key(height))
     played = compare(game, positions_of(states, game.shape), rules, told)

@@ -17,6 +17,8 @@ from stratagem.learners.run import Run, run
 from tests.learners.test_ppo_resume import Passing, assert_equal
 from tests.small_generals import hand_drawn
 
+pytestmark = pytest.mark.usefixtures("compile_cache")  # networks of one kind start by the same program
+
 GAME = hand_drawn(5, cap=12)
 SENSES = GeneralsSenses(GAME)
 CONFIG = CloningConfig(
@@ -48,13 +50,11 @@ def test_the_student_moves_as_its_teacher_and_knows_how_its_games_end(learner):
     assert rows[-1]["undecided"] == 1
 
 
-def test_a_run_that_was_stopped_ends_bit_for_bit_like_one_that_was_not(source, tmp_path):
-    config = replace(CONFIG, iterations=4)
-    learner = Cloning(SENSES, source, config)
-    whole, _ = run(learner, Run(tmp_path / "whole", evaluate_every=0), asdict(config))
+def test_a_run_that_was_stopped_ends_bit_for_bit_like_one_that_was_not(learner, tmp_path):
+    whole, _ = run(learner, Run(tmp_path / "whole", evaluate_every=0), asdict(CONFIG))
     for stop in (2, 0):
         settings = Run(tmp_path / "halves", resume=True, stop_at=stop, evaluate_every=0)
-        parts, done = run(learner, settings, asdict(config))
+        parts, done = run(learner, settings, asdict(CONFIG))
     assert done
     assert_equal(whole, parts)
 
