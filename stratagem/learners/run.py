@@ -207,19 +207,23 @@ class _Log:
     """Metrics, as JSON lines and, where tensorboardX is there, as events."""
 
     def __init__(self, folder: Path):
-        self.path = folder / "metrics.jsonl"
-        try:
-            from tensorboardX import SummaryWriter
-        except ImportError:
-            self.events = None
-        else:
-            self.events = SummaryWriter(str(folder / "events"))
+        self.folder = folder
+        self.events: Any = None
 
     def add(self, row: Mapping[str, Any]) -> None:
-        append_json(self.path, [row])
+        append_json(self.folder / "metrics.jsonl", [row])
+        self.events = self.events or self._writer()
         for name, value in row.items():
             if self.events and isinstance(value, (int, float)) and name != "iteration":
                 self.events.add_scalar(name, value, row["iteration"])
+
+    def _writer(self) -> Any:
+        """Opened with the first row: one that never wrote wants a new thread at exit, which Python 3.12 refuses."""
+        try:
+            from tensorboardX import SummaryWriter
+        except ImportError:
+            return None
+        return SummaryWriter(str(self.folder / "events"))
 
     def close(self) -> None:
         if self.events:
