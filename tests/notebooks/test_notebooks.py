@@ -39,6 +39,7 @@ def test_a_notebook_runs_in_its_smallest_form(path, tmp_path):
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "JAX_PLATFORMS": "cpu",
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",  # the cells are compiled for one short run
         "STRATAGEM_NOTEBOOK": "smallest",
         "STRATAGEM_NOTEBOOK_OUT": str(tmp_path / "run"),
     }
