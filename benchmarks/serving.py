@@ -12,7 +12,8 @@ waiting for its answer before it asks again. Four settings take turns, round aft
     batched           the batching server as it stands, all clients
 
 The positions are those of games that the network plays against itself (temperature 1) and of random games, in which
-hardly any position is asked twice at a time.
+hardly any position is asked twice at a time. The same four settings are measured once more inside a program, where
+clients ask the service in their own process, as the studio does.
 
 Then, on a batching server under load: the weight file is replaced 20 times, and every question must be answered
 exactly once, by the network that its version names; a damaged file must change nothing; a server is killed, every
@@ -22,6 +23,7 @@ is too short must be told so, come back, and all be answered.
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -31,6 +33,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -46,7 +49,7 @@ from stratagem.games.corso import Corso
 from stratagem.networks.tensors import read_facts
 from stratagem.networks.tiles import for_batches
 from stratagem.networks.weights import load_weights, save_weights
-from stratagem.serving import AsyncClient, Busy, ServerGone
+from stratagem.serving import AsyncClient, Busy, ServerGone, Service, Settings
 from stratagem.serving.models import Forms
 
 GAME = Corso()
@@ -133,7 +136,18 @@ class ServerProcess:
         return json.loads(told)["metrics"]["models"][MODEL]
 
 
-async def load(socket, positions, clients, seconds, until=None, others=()):
+def over_socket(socket):
+    """What gives each client a connection of its own."""
+    return lambda: AsyncClient(socket, connect_s=5.0)
+
+
+@contextlib.asynccontextmanager
+async def within(service):
+    """The same for clients in the process of the service."""
+    yield service
+
+
+async def load(connect, positions, clients, seconds, until=None, others=()):
     """Every client asks one position after the other: (questions a second, sorted seconds of each, facts).
 
     `others` have the right answers of later versions of the model, which take turns.
@@ -145,7 +159,7 @@ async def load(socket, positions, clients, seconds, until=None, others=()):
     async def client(number):
         nonlocal wrong
         index = number * len(positions) // clients
-        async with AsyncClient(socket, connect_s=5.0) as line:
+        async with connect() as line:
             while not stop.is_set():
                 began = time.perf_counter()
                 answer = await line.evaluate(MODEL, positions.views[index], positions.legals[index])
@@ -178,10 +192,42 @@ def figures(rate, times):
     }
 
 
-def throughput(folder, weights, sets, clients, seconds, rounds):
-    """The four settings in turn: {setting: medians}, with how often batching is better."""
+def socket_throughput(folder, weights, sets, clients, seconds, rounds):
+    """A server in a process of its own, asked over its socket."""
     plain = ServerProcess(folder / "plain.sock", weights, largest=1, wait_ms=0.0)
     batching = ServerProcess(folder / "batching.sock", weights)
+    servers = [(over_socket(server.socket), server.cpu) for server in (plain, batching)]
+    result = throughput(*servers, sets, clients, seconds, rounds)
+    told = batching.end()
+    plain.end()
+    return result | counted(told)
+
+
+def inside_throughput(weights, sets, clients, seconds, rounds):
+    """The service and its clients in this process; the CPU time is then that of both."""
+    with Service(Settings(largest=1, wait_ms=0.0)) as plain, Service() as batching:
+        for service in (plain, batching):
+            service.add_model(MODEL, weights)
+        services = [(partial(within, service), time.process_time) for service in (plain, batching)]
+        result = throughput(*services, sets, clients, seconds, rounds)
+        return result | counted(batching.metrics()["models"][MODEL])
+
+
+def counted(told):
+    """What the batching service says of itself."""
+    assert told["busy"] == told["failed"] == told["late"] == 0
+    return {
+        "batching service": {
+            key: told[key] for key in ("mean_batch", "batch_fill", "asked_alike", "batch_ms")
+        }
+    }
+
+
+def throughput(plain, batching, sets, clients, seconds, rounds):
+    """The four settings in turn: {setting: medians}, with how often batching is better.
+
+    `plain` and `batching` are each a way to connect and a clock of the CPU time.
+    """
     settings = {
         "one caller": (plain, 1),
         "unbatched": (plain, clients),
@@ -191,15 +237,12 @@ def throughput(folder, weights, sets, clients, seconds, rounds):
     seen = {}
     for _ in range(rounds):
         for kind, positions in sets.items():
-            for name, (server, count) in settings.items():
-                before = server.cpu()
-                rate, times, facts = asyncio.run(load(server.socket, positions, count, seconds))
+            for name, ((connect, cpu), count) in settings.items():
+                before = cpu()
+                rate, times, facts = asyncio.run(load(connect, positions, count, seconds))
                 assert not facts["wrong"], f"{facts['wrong']} wrong answers"
-                spent = {"server_cpu_ms": 1000 * (server.cpu() - before) / facts["asked"]}
+                spent = {"cpu_ms": 1000 * (cpu() - before) / facts["asked"]}
                 seen.setdefault(kind, {}).setdefault(name, []).append(figures(rate, times) | spent)
-    told = batching.end()
-    assert told["busy"] == told["failed"] == told["late"] == 0
-    plain.end()
     result = {}
     for kind, by_name in seen.items():
         medians = {
@@ -214,16 +257,13 @@ def throughput(folder, weights, sets, clients, seconds, rounds):
             for name in settings
             if name != "batched"
         }
-        saved = medians["one caller"]["server_cpu_ms"] / medians["batched"]["server_cpu_ms"]
+        saved = medians["one caller"]["cpu_ms"] / medians["batched"]["cpu_ms"]
         result[f"positions of {kind}"] = medians | {
             "median, lowest and highest gain": gains,
-            "server CPU, one caller / batched": round(saved, 2),
+            "CPU, one caller / batched": round(saved, 2),
         }
     gain = result["positions of games"]["median, lowest and highest gain"]["batched / one caller"][0]
-    result["goal"] = {"batched / one caller": GOAL, "reached": gain >= GOAL}
-    counted = ("mean_batch", "batch_fill", "asked_alike", "batch_ms")
-    result["batching server"] = {key: told[key] for key in counted}
-    return result
+    return result | {"goal": {"batched / one caller": GOAL, "reached": gain >= GOAL}}
 
 
 def computed(forms, positions):
@@ -263,7 +303,9 @@ def reloads(folder, weights, network, positions, clients, times=20):
                 await asyncio.sleep(0.02)
             assert now["reloads"] == times, "a damaged file was taken"
 
-    rate, spent, facts = asyncio.run(load(server.socket, positions, clients, 0, replace, [changed]))
+    rate, spent, facts = asyncio.run(
+        load(over_socket(server.socket), positions, clients, 0, replace, [changed])
+    )
     told = server.end()
     lost = facts["asked"] - told["answered"]
     assert not facts["wrong"], f"{facts['wrong']} answers of neither network"
@@ -375,9 +417,9 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         result = {"load_average_before": os.getloadavg()[0], "computed": computed(forms, sets["games"])}
-        result["throughput"] = throughput(
-            folder, weights, sets, options.clients, options.seconds, options.rounds
-        )
+        asked = (sets, options.clients, options.seconds, options.rounds)
+        result["over the socket"] = socket_throughput(folder, weights, *asked)
+        result["inside a program"] = inside_throughput(weights, *asked)
         result["reloads"] = reloads(folder, weights, network, sets["games"], options.clients)
         result["killed"] = killed(folder, weights, sets["games"], options.clients)
         result["busy"] = refused(folder, weights, sets["games"], options.clients)
