@@ -139,6 +139,16 @@ def check_same_key_same_game(game):
     assert same(history(game), history(game))
 
 
+def check_games_go_on_in_a_loop_with_fresh_ones_in_their_place(game):
+    """Traced, not run: `play.rollout` itself is tested on small games."""
+
+    def run(key):
+        return play.rollout(game, partial(play.random_actions, game), play.start(game, key), key, 8)
+
+    last, _ = jax.eval_shape(run, jax.random.key(0))
+    assert kinds(last) == kinds(jax.eval_shape(partial(play.start, game), jax.random.key(0)))
+
+
 def check_movers_have_actions_and_others_none(game):
     playing = sample(game)
     to_move, legal = (np.asarray(compiled(game)[name](playing.state)) for name in ("to_move", "legal"))
