@@ -2,10 +2,10 @@
 
     python benchmarks/crosstable.py --out runs/crosstable [--game corso] [--games 100] [AGENT …]
 
-The same as `stratagem tournament`, but all games of a pair are played side by side in one process, which is what a graphics
-card wants. Seats are swapped from game to game. At Corso, minimax plays at T = 0.1; the network and the search play their
-best move. Players without any randomness meet each other in one and the same pair of games, however often they play.
-A run that was stopped goes on where it was.
+The same as `stratagem tournament`, but all games of a pair are played side by side in one process, which is what a
+graphics card wants. Seats are swapped from game to game. At Corso, minimax plays at T = 0.1; the network and the search
+play their best move. Players without any randomness meet each other in one and the same pair of games, however often
+they play. A run that was stopped goes on where it was.
 """
 
 import argparse
