@@ -16,16 +16,22 @@ from stratagem.solvers.dice_layers import layout
 from stratagem.solvers.dice_outlook import best_keeps
 from stratagem.solvers.dice_turn import turn_values
 
+GAMES = {
+    "yacht": (yacht(), "Yacht"),
+    "crag": (crag(), "Crag"),
+    "yatzy": (yatzy(upper_bonus=False), "Yatzy without bonus"),
+}  # by the names of the files
+
 
 def beyond(page: Page) -> None:
     page.say("## Beyond: the games that the paper calls too big")
     rows, notes = [], []
-    for name in ("yacht", "crag", "yatzy"):
+    for name in GAMES:
         for path in sorted(FOLDER.glob(f"{name}-*.json")):
             lines = [json.loads(line) for line in path.read_text().splitlines() if line]
             layers, last = [one for one in lines if "layer" in one], lines[-1]
             if "value" not in last:
-                notes.append(unfinished(name, layers))
+                notes.append(unfinished(name, layers, last.get("note", "")))
                 page_layers(name, path.stem, layers)
                 continue
             rows.append([
@@ -54,29 +60,30 @@ def beyond(page: Page) -> None:
                  "other work, at the lowest priority; their times are no measure of speed.")  # fmt: skip
     for note in notes:
         page.say(note)
-    for name in ("yacht", "crag", "yatzy"):
+    for name in GAMES:
         gap = largest_gap(name)
         if gap is not None:
             page.say(f"{name}: the mean equities of the layers differ by at most {gap:.1e} between the runs.")
-    for name in ("yacht", "crag", "yatzy"):
+    for name in GAMES:
         openings(page, name)
 
 
-def unfinished(name: str, layers: list[dict[str, Any]]) -> str:
+def unfinished(name: str, layers: list[dict[str, Any]], note: str) -> str:
     """How far a run came that did not reach the value of the game, and what the rest would take."""
-    board = layout(yatzy(upper_bonus=False))
+    family, title = GAMES[name]
+    board = layout(family)
     pairs = [board.pairs(layer) for layer in range(board.layers + 1)]
     done, seconds = sum(one["positions"] for one in layers), sum(one["seconds"] for one in layers)
     late = layers[-4:]
     speed = sum(one["positions"] for one in late) / sum(one["seconds"] for one in late)
     return (
-        f"{name.capitalize()} without bonus is not solved yet. It has {board.positions:,} undecided positions in {board.layers} layers; "
+        f"{title} is not solved yet. It has {board.positions:,} undecided positions in {board.layers} layers; "
         f"two layers side by side are {2 * max(pairs) * (board.total + 1) * 4 / 2**30:.0f} GiB, which one H200 holds. A run "
         f"there with the plain array operations solved the first {len(layers)} layers, {done:,} positions, in {seconds:.0f} s "
         f"({late[0]['layer']} to {late[-1]['layer']} at {speed / 1e6:.0f} million positions a second; at most "
         f"{max(one['peak_bytes'] for one in layers) / 2**30:.0f} GiB), and then its time was up. What stands in the way is "
-        f"time: at that speed the whole game takes {board.positions / speed / 60:.0f} minutes of the card in one piece. That "
-        "run was made before sums were taken in pairs, so that the last bits, and with them the checksums, are others today."
+        f"time: at that speed the whole game takes {board.positions / speed / 60:.0f} minutes of the card in one piece. "
+        + note
     )
 
 
@@ -106,7 +113,7 @@ def openings(page: Page, name: str) -> None:
     path = next(iter(sorted(FOLDER.glob(f"{name}-*-top.npz"))), None)
     if path is None:
         return
-    family = {"yacht": yacht, "crag": crag, "yatzy": lambda: yatzy(upper_bonus=False)}[name]()
+    family, _ = GAMES[name]
     board, k = layout(family), keeps(family.dice, family.faces)
     n = len(family.categories)
     layer = np.load(path)[f"layer{2 * n - 1}"]

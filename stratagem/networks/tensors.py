@@ -68,7 +68,7 @@ def read_tree(path: Path | str, like: Any) -> Any:
     metadata = json.loads(content[8 : 8 + size])["__metadata__"]
     try:
         arrays = _arrays(content)
-    except SafetensorError as error:
+    except (SafetensorError, KeyError) as error:  # KeyError: a type that we never write
         raise DamagedFile(f"{path}: damaged ({error})") from error
     if _checksum(arrays) != metadata.get("checksum"):
         raise DamagedFile(f"{path}: damaged, its checksum does not fit its content")
