@@ -58,7 +58,7 @@ class Attention(eqx.Module):
             query,
             key,
             value,
-            mask=jnp.broadcast_to(present, (1, count, count)),
+            mask=jnp.broadcast_to(present, (self.heads, count, count)),  # cuDNN, in batches, wants all heads
             implementation="cudnn" if self.in_one_kernel else "xla",
         )
         return self.out(heard.reshape(count, width))
