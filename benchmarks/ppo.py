@@ -31,7 +31,7 @@ from stratagem.core.compile_cache import use_compile_cache
 from stratagem.games.generals import Generals
 from stratagem.learners.ppo import PPO, PPOConfig, learn
 from stratagem.learners.ppo_rollout import fresh_states, judge, look, replaced, restock, rewarding, rollout
-from stratagem.networks import cast, parameters
+from stratagem.networks import cast, parameters, worked_out_as
 
 GOAL = 30_000
 PEAK = {"H200": 989e12, "H100": 989e12}  # operations a second in bfloat16, without sparsity
@@ -84,6 +84,7 @@ def measured(words):
     kind = jax.devices()[0].device_kind
     peak = next((speed for name, speed in PEAK.items() if name in kind), None)
     parts = {} if words.whole else split(game, senses, config, state, words.repeats)
+    apart = differences(game, senses, config, state) if "flash" in words.network else None
     return {
         "benchmark": "ppo iteration",
         "turns_a_second": turns / whole["median"],
@@ -98,10 +99,41 @@ def measured(words):
         "parameters": count,
         "precision": words.precision,
         "samples_learned": samples,
+        "apart": apart,
         "operations_a_second": work / whole["median"],
         "share_of_peak": work / whole["median"] / peak if peak else None,
         "first_iteration_with_compiling": compiling,
         "machine": machine(),
+    }
+
+
+def differences(game, senses, config, state):
+    """How far attention in one kernel is from the plain one in what the network says and in what it would learn:
+    norm of the difference over the norm, and the same for the plain one in half and in full precision."""
+    records = jax.jit(lambda lanes: look(game, senses, lanes)[1])(state.lanes)
+    few = jax.tree.map(lambda leaf: leaf[:64], records)
+    plain = worked_out_as(state.network, config.network.replace("flash=yes", "flash=no"), senses)
+
+    @partial(jax.jit, static_argnums=1)
+    def said(network, precision):
+        def told(network):
+            judged = judge(senses, cast(network, jnp.dtype(precision)), few)
+            beliefs = jax.nn.log_softmax(judged.belief.astype(jnp.float32))
+            return beliefs[..., ::7].mean(), (judged.logits.astype(jnp.float32), beliefs)
+
+        gradient, outputs = jax.grad(told, has_aux=True)(network)
+        return jax.tree.leaves(gradient), outputs
+
+    exact, half, one = said(plain, "float32"), said(plain, "bfloat16"), said(state.network, config.precision)
+
+    def far(one, other):
+        apart = jnp.sqrt(sum(jnp.square(a - b).sum() for a, b in zip(one, other, strict=True)))
+        return float(apart / jnp.sqrt(sum(jnp.square(b).sum() for b in other)))
+
+    names = ("gradient", "outputs")
+    return {
+        "one kernel": {name: far(a, b) for name, a, b in zip(names, one, exact, strict=True)},
+        "plain": {name: far(a, b) for name, a, b in zip(names, half, exact, strict=True)},
     }
 
 

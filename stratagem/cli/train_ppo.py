@@ -26,7 +26,7 @@ from stratagem.learners.ppo import PPO, PPOConfig
 from stratagem.learners.ppo_presets import Preset, ppo_preset
 from stratagem.learners.report import write_report
 from stratagem.learners.run import Run, run
-from stratagem.networks import full_choice, parameters
+from stratagem.networks import full_choice, parameters, same_weights, worked_out_as
 from stratagem.networks.tensors import read_facts
 from stratagem.networks.weights import load_policy, save_policy
 
@@ -153,10 +153,10 @@ def first_weights(start: Path | None, senses: Any, config: PPOConfig | CloningCo
     """The weights to begin with, which may come from a smaller board; None for fresh ones."""
     if start is None:
         return None
-    found, wanted = read_facts(start).get("network"), full_choice(config.network, senses.game)
-    if found != wanted:
+    found, wanted = str(read_facts(start).get("network")), full_choice(config.network, senses.game)
+    if not same_weights(found, wanted):
         raise BadOption(f"{start} holds {found}, not {wanted}; begin with --set network={found}")
-    return load_policy(start, senses)
+    return worked_out_as(load_policy(start, senses), config.network, senses)
 
 
 def climbing(game: Game, senses: Any, preset: Preset) -> Any:

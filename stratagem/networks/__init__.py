@@ -77,6 +77,9 @@ NETWORKS: Registry[Recipe] = Registry(
 )
 
 
+WAYS = ("flash",)  # options that say how a network is worked out, not what it is
+
+
 def make_network(text: str, game: Game, key: Array) -> Any:
     """The network that a choice names, for this game, with fresh weights."""
     row = NETWORKS.row(split_choice(text)[0])
@@ -93,6 +96,22 @@ def full_choice(text: str, game: Game) -> str:
     return f"{split_choice(text)[0]}:" + ",".join(f"{name}={getattr(recipe, name)}" for name in options)
 
 
+def same_weights(one: str, other: str) -> bool:
+    """Whether two full choices name networks with the same weights, however they are worked out."""
+
+    def kept(text: str) -> tuple[str, dict[str, str]]:
+        name, options = split_choice(text)
+        return name, {option: value for option, value in options.items() if option not in WAYS}
+
+    return kept(one) == kept(other)
+
+
+def worked_out_as(network: Any, choice: str, game: Game) -> Any:
+    """The weights of a network in one that a choice names, which may work them out in another way."""
+    chosen = jax.eval_shape(lambda key: make_network(choice, game, key), jax.random.key(0))
+    return jax.tree.unflatten(jax.tree.structure(chosen), jax.tree.leaves(network))
+
+
 def cast(network: Any, dtype: Any) -> Any:
     """The same network in another precision."""
     return jax.tree.map(
@@ -107,4 +126,13 @@ def parameters(network: Any) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(network) if eqx.is_array(leaf))
 
 
-__all__ = ["NETWORKS", "Recipe", "cast", "full_choice", "make_network", "parameters"]
+__all__ = [
+    "NETWORKS",
+    "Recipe",
+    "cast",
+    "full_choice",
+    "make_network",
+    "parameters",
+    "same_weights",
+    "worked_out_as",
+]

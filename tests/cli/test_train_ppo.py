@@ -49,4 +49,7 @@ def test_training_starts_only_from_weights_of_the_same_network(tmp_path):
     assert (first_weights(path, larger, PPOConfig(network=SMALL)).rows == network.rows).all()
     with pytest.raises(BadOption, match="--set network="):
         first_weights(path, larger, PPOConfig(network="patch"))
+    in_one_kernel = first_weights(path, larger, PPOConfig(network=SMALL + ",flash=yes"))
+    assert in_one_kernel.layers[0].attention.flash
+    assert (in_one_kernel.rows == network.rows).all()
     assert first_weights(None, larger, PPOConfig()) is None
