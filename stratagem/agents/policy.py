@@ -29,8 +29,8 @@ class Policy:
     game: Any
     weights: str = ""
     """A weight file; the shipped one for this game unless given."""
-    temperature: float = 1.0
-    """1 draws from the policy as it was trained, 0 plays the likeliest action."""
+    temperature: float = 0.25
+    """1 draws from the policy as it was trained, 0 plays the likeliest action, and may go round in circles."""
     traceable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

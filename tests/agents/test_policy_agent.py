@@ -1,5 +1,7 @@
 """The agent that plays a trained policy: in the simulator, and as a bot that only sees views."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +9,10 @@ import pytest
 
 from stratagem.agents import make_agent
 from stratagem.agents.generals_senses import GeneralsSenses
+from stratagem.agents.policy import policy_of
 from stratagem.core.errors import BadOption, DamagedFile
+from stratagem.games.generals import Generals
+from stratagem.learners.duel import duel
 from stratagem.networks import make_network
 from stratagem.networks.weights import save_policy
 from tests.small_generals import hand_drawn
@@ -43,6 +48,14 @@ def test_it_plays_legal_moves_and_remembers_what_it_saw(weights):
     assert (memories[0].seen_at >= 0).sum() >= 4
     assert memories[0].turn == 19
     assert np.count_nonzero(np.asarray(memories[0].land)[0]) == 20
+
+
+def test_the_shipped_network_beats_the_expander():
+    game = Generals(width=8, height=8, cap=250, castles_from=1, castles_to=3, apart=6)
+    results = jax.jit(partial(duel, game, GeneralsSenses(game), make_agent("expander", game), 16, 0.25))(
+        policy_of(game, ""), jax.random.key(0)
+    )
+    assert (np.asarray(results) > 0).sum() >= 12
 
 
 def test_without_temperature_it_does_not_depend_on_the_key(weights):
