@@ -2,16 +2,18 @@
 
     python benchmarks/ppo_curve.py snapshots/*.safetensors --boards 8-12 18-24 --games 512 --out runs/curve
 
-Every file plays every rival, each file on the same maps and from both seats of each, drawing from its policy and taking
-its likeliest move. Each match is one JSON line and is kept in OUT/curve.json at once: the same command goes on where it
-was stopped, and `--table` only fits, prints and plots what is there. A rating is fitted to all games of a board, the
-anchor at zero.
+Every file plays every rival, each file on the same maps and from both seats of each, drawing from its policy, playing
+as the agent `policy` does, and taking its likeliest move. Games are as long as the rules have them, while in training
+they may be cut earlier. Each match is one JSON line and is kept in OUT/curve.json at once: the same command goes on
+where it was stopped, and `--table` only fits, prints and plots what is there. A rating is fitted to all games of a
+board, the anchor at zero.
 """
 
 import argparse
 import json
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,18 +25,21 @@ sys.path.insert(0, str(Path(__file__).parent))
 from machine import machine
 
 from stratagem.agents import make_agent
+from stratagem.agents.policy import Policy
 from stratagem.agents.senses import senses_for
 from stratagem.arena.ratings import rate, wilson
 from stratagem.core.compile_cache import use_compile_cache
 from stratagem.core.files import atomic_write, read_json, write_json
 from stratagem.games import make_game
+from stratagem.games.generals import Generals
 from stratagem.learners.duel import duel
 from stratagem.learners.ppo_presets import BOARDS
 from stratagem.networks import cast
 from stratagem.networks.weights import load_policy, weight_facts
 
 VAGUE = 4000  # points; beyond that a rating, or the width of its interval, says nothing
-CHOICES = {"sampled": 1.0, "greedy": 0.0}  # the heat of each way to choose a move
+# The heat of each way to choose a move.
+CHOICES = {"sampled": 1.0, "as the agent": Policy.temperature, "greedy": 0.0}
 
 
 def main() -> None:
@@ -48,6 +53,7 @@ def main() -> None:
     asked.add_argument("--anchor", default="hunter", help="the rival whose rating is zero")
     asked.add_argument("--games", type=int, default=512, help="of each match")
     asked.add_argument("--seed", type=int, default=1000, help="of the maps; not one that was trained on")
+    asked.add_argument("--cap", type=int, default=Generals.cap, help="turns after which a game is drawn")
     asked.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
     asked.add_argument("--out", type=Path, default=Path("runs/curve"))
     asked.add_argument("--table", action="store_true", help="play nothing")
@@ -67,7 +73,7 @@ def main() -> None:
 
 def play_board(board, words, matches, kept):
     """All matches on a board that are not there yet, added to those that are."""
-    game = make_game(f"generals:{BOARDS.get(board, board)}")
+    game = replace(make_game(f"generals:{BOARDS.get(board, board)}"), cap=words.cap)
     senses = senses_for(game)
     there = {(one["file"], one["board"], one["rival"], one["choice"]) for one in matches}
     games = words.games // 2 * 2  # both seats of every map
@@ -176,13 +182,13 @@ def plot(matches, ratings, path):
         order = {file: place for place, file in enumerate(dict.fromkeys(one["file"] for one in played), 1)}
         at = {one["file"]: one["minutes"] if timed else order[one["file"]] for one in played}
         for number, rival in enumerate(dict.fromkeys(one["rival"] for one in played)):
-            for choice, line in (("sampled", "-"), ("greedy", ":")):
+            for choice, line in (("sampled", "-"), ("as the agent", "--"), ("greedy", ":")):
                 some = [one for one in played if (one["rival"], one["choice"]) == (rival, choice)]
                 if some:
                     label = rival if choice == "sampled" else f"{rival}, likeliest move"
                     bars(shares, at, some, "share", f"C{number}{line}", label)
         rows = {row["name"]: row for row in ratings[board]}
-        for choice, line in (("sampled", "k-"), ("greedy", "k:")):
+        for choice, line in (("sampled", "k-"), ("as the agent", "k--"), ("greedy", "k:")):
             named = [
                 {"file": file, **rows[f"{file} {choice}"]} for file in order if f"{file} {choice}" in rows
             ]
