@@ -185,7 +185,7 @@ def plot(matches, ratings, path):
             for choice, line in (("sampled", "-"), ("as the agent", "--"), ("greedy", ":")):
                 some = [one for one in played if (one["rival"], one["choice"]) == (rival, choice)]
                 if some:
-                    label = rival if choice == "sampled" else f"{rival}, likeliest move"
+                    label = rival if choice == "sampled" else f"{rival}, {choice}"
                     bars(shares, at, some, "share", f"C{number}{line}", label)
         rows = {row["name"]: row for row in ratings[board]}
         for choice, line in (("sampled", "k-"), ("as the agent", "k--"), ("greedy", "k:")):
