@@ -1,4 +1,4 @@
-"""The stages of the Generals network: what a weight file says was spent, and what goes on from it."""
+"""The stages of networks that play by feel: what a weight file says was spent, and what goes on from it."""
 
 from types import SimpleNamespace
 
@@ -10,13 +10,13 @@ from stratagem.core.files import append_json
 from stratagem.games import make_game
 from stratagem.learners.cloning import CloningConfig
 from stratagem.learners.ppo import PPOConfig
-from stratagem.learners.ppo_presets import BOARDS
+from stratagem.learners.ppo_presets import ppo_preset
 from stratagem.networks import make_network
 from stratagem.networks.weights import weight_facts
 from tests.benchmarks.scripts import script
 from tests.small_generals import hand_drawn
 
-make = script("docs/make_generals.py")
+make = script("docs/make_policies.py")
 SMALL = "patch:depth=1,width=8,heads=2,feed=1,bins=8"
 SENSES = senses_for(hand_drawn(5))
 
@@ -69,11 +69,13 @@ def test_a_network_too_large_to_travel_is_refused_at_once():
         make.fits(PPOConfig(network="patch"), SENSES)
 
 
-def test_every_stage_has_a_board_and_settings_that_exist():
+def test_every_stage_has_a_game_and_settings_that_exist():
     sizes = []
     for stage in make.STAGES.values():
-        game = make_game(f"generals:{BOARDS[stage.board]}")
-        config = CloningConfig() if stage.teachers else PPOConfig()
+        game = make_game(stage.game)
+        family = make.FAMILIES.get(game.spec.name, "boards")
+        config = CloningConfig() if stage.teachers else ppo_preset(stage.preset, family).config
         make.configured(config, stage.set)
-        sizes.append((game.least, game.width))
+        if game.spec.name == "generals":
+            sizes.append((game.least, game.width))
     assert sizes == [(8, 12), (8, 12), (12, 15), (18, 24)]

@@ -1,16 +1,18 @@
-"""Trains the network that plays Generals, stage by stage, on a machine with an accelerator:
+"""Trains the networks that play Generals and Hispania, stage by stage, on a machine with an accelerator:
 
-    python docs/make_generals.py --stage clone --minutes 9 --out OUT
-    python docs/make_generals.py --stage small --start OUT/clone.safetensors --minutes 9 --out OUT
-    python docs/make_generals.py --stage small --resume --minutes 9 --out OUT
-    python docs/make_generals.py --stage middle --start OUT/small.safetensors --minutes 9 --out OUT
-    python docs/make_generals.py --stage large --start OUT/middle.safetensors --minutes 9 --out OUT
+    python docs/make_policies.py --stage clone --minutes 9 --out OUT
+    python docs/make_policies.py --stage small --start OUT/clone.safetensors --minutes 9 --out OUT
+    python docs/make_policies.py --stage small --resume --minutes 9 --out OUT
+    python docs/make_policies.py --stage middle --start OUT/small.safetensors --minutes 9 --out OUT
+    python docs/make_policies.py --stage large --start OUT/middle.safetensors --minutes 9 --out OUT
 
-A stage is a board: first the moves of teachers on 8 to 12 a side, then self-play there, on 12 to 15, on 18 to 24, with
-one network. OUT gets the weights (bfloat16) and metrics of the stage as it goes, and a snapshot every few minutes for
-the rating curve (benchmarks/ppo_curve.py). On the same machine `--resume` goes on exactly where the stage was left; on
-another one `--start` with the weights of the same stage goes on with its schedules, in new games and with Adam anew.
-What was spent before is read from the file and added up in the next one. Settings: `--set rate_high=1e-4 games=1024`.
+A stage is a board or a map. For Generals: first the moves of teachers on 8 to 12 a side, then self-play there, on 12 to
+15, on 18 to 24, with one network. For Hispania: iberia-clone, iberia-small, iberia-medium, hispania, and iberia-flat, a
+plain network on the small map to compare with. OUT gets the weights (bfloat16) and metrics of the stage as it goes, and
+a snapshot every few minutes for the rating curve (benchmarks/ppo_curve.py). On the same machine `--resume` goes on
+exactly where the stage was left; on another one `--start` with the weights of the same stage goes on with its
+schedules, in new games and with Adam anew. What was spent before is read from the file and added up in the next one.
+Settings: `--set rate_high=1e-4 games=1024`.
 """
 
 import argparse
@@ -26,7 +28,7 @@ import jax
 
 from stratagem.agents.senses import senses_for
 from stratagem.cli.train_cloning import cloning_config, source_of
-from stratagem.cli.train_ppo import climbing, configured, first_weights
+from stratagem.cli.train_ppo import FAMILIES, climbing, configured, first_weights
 from stratagem.core.compile_cache import use_compile_cache
 from stratagem.core.files import read_json, recover_lines, write_json
 from stratagem.games import make_game
@@ -49,18 +51,29 @@ KEEP = 60.0  # seconds between two weight files
 class Stage:
     """One part of the plan."""
 
-    board: str
+    game: str
     set: tuple[str, ...] = ()
     """Settings that differ from the preset's."""
     teachers: tuple[str, ...] = ()
     """Whose moves are learned; nobody's in self-play."""
+    preset: str = "gpu"
 
 
+def generals(board: str) -> str:
+    return f"generals:{BOARDS[board]}"
+
+
+SMALL, MEDIUM, FULL = (f"hispania:scenario={name}" for name in ("iberia-small", "iberia-medium", "hispania"))
 STAGES = {
-    "clone": Stage("8-12", ("iterations=250",), ("hunter", "cascade")),
-    "small": Stage("8-12"),
-    "middle": Stage("12-15", ("shaping=0", "rate_high=1e-4")),
-    "large": Stage("18-24", ("shaping=0", "rate_high=1e-4", "games=1024", "steps=256")),
+    "clone": Stage(generals("8-12"), ("iterations=150",), ("hunter", "cascade")),
+    "small": Stage(generals("8-12"), ("shaping=0",)),
+    "middle": Stage(generals("12-15"), ("shaping=0", "rate_high=1e-4")),
+    "large": Stage(generals("18-24"), ("shaping=0", "rate_high=1e-4", "games=1024", "steps=256")),
+    "iberia-clone": Stage(SMALL, ("iterations=100",), ("historical",)),
+    "iberia-small": Stage(SMALL),
+    "iberia-flat": Stage(SMALL, ("network=flat:width=512,depth=3",)),
+    "iberia-medium": Stage(MEDIUM, ("games=1024",)),
+    "hispania": Stage(FULL, preset="best"),
 }
 
 
@@ -72,8 +85,8 @@ def main() -> None:
     asked.add_argument("--start", type=Path, help="weights to begin with")
     asked.add_argument("--resume", action="store_true", help="go on with the stage in the folder of runs")
     asked.add_argument("--out", type=Path, required=True)
-    asked.add_argument("--runs", type=Path, default=Path("runs/make_generals"))
-    asked.add_argument("--preset", default="gpu")
+    asked.add_argument("--runs", type=Path, default=Path("runs/make_policies"))
+    asked.add_argument("--preset", help="instead of that of the stage")
     asked.add_argument("--set", nargs="*", default=[], help="name=value of the settings")
     asked.add_argument("--seed", type=int, default=0)
     asked.add_argument("--snapshots", type=float, default=3.0, help="minutes between snapshots; 0 for none")
@@ -87,8 +100,9 @@ def main() -> None:
     use_compile_cache()
     words.out.mkdir(parents=True, exist_ok=True)
     tell(device=jax.devices()[0].device_kind, jax=jax.__version__, stage=words.stage)
-    stage, preset = STAGES[words.stage], ppo_preset(words.preset)
-    game = make_game(f"generals:{BOARDS[stage.board]}")
+    stage = STAGES[words.stage]
+    game = make_game(stage.game)
+    preset = ppo_preset(words.preset or stage.preset, FAMILIES.get(game.spec.name, "boards"))
     senses = senses_for(game)
     learner = learner_of(stage, words, preset, game, senses)
     keeper = Keeper(words, learner.config, senses)
