@@ -4,12 +4,13 @@ from stratagem.cli.train_ppo import Training, train
 train(Training("generals", "gpu", minutes=25))
 """
 
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from stratagem.agents import make_agent
+from stratagem.agents import agents_for, make_agent
 from stratagem.agents.senses import senses_for
 from stratagem.cli.output import log, out, print_json, progress_bar
 from stratagem.cli.train_cloning import cloning_config, source_of
@@ -68,6 +69,7 @@ def fits(game: Game) -> bool:
 
 def train(asked: Training) -> int:
     """Learn until done or stopped, then rate and report."""
+    began = time.monotonic()
     use_compile_cache()
     name, options = split_choice(asked.game)
     preset = ppo_preset(asked.preset, FAMILIES.get(name, "boards"))
@@ -75,6 +77,9 @@ def train(asked: Training) -> int:
     game = make_game(title)
     senses = senses_for(game)
     folder = asked.out or Path("runs") / f"{game.spec.name}-{asked.preset}"
+    known = {row.name for row in agents_for(game)}
+    begun = asked.start or asked.teachers or asked.data
+    lessons = preset.lessons if not begun and known.issuperset(preset.teachers) else 0
     config: PPOConfig | CloningConfig
     learner: Any
     if asked.teachers or asked.data:
@@ -85,6 +90,13 @@ def train(asked: Training) -> int:
     else:
         config = configured(preset.config, asked.set)
         first = first_weights(asked.start, senses, config)
+        if lessons and not underway(folder, asked.resume):
+            first = taught(asked, preset, config, game, senses, folder / "lessons")
+            if first is None:
+                log.print("Stopped in the lessons before self-play; the same command with --resume goes on.")
+                if asked.json:
+                    print_json({"game": game.spec.title, "done": False, "iterations": 0})
+                return 0
         learner = PPO(game, senses, config, first, mesh_of(asked.devices))
         moves = f"{config.steps} turns in {config.games} games side by side"
     log.print(
@@ -96,11 +108,13 @@ def train(asked: Training) -> int:
         "game": game.spec.title,
         "start": asked.start.name if asked.start else None,
         "teachers": list(asked.teachers),
+        "lessons": lessons or None,
         "data": asked.data.name if asked.data else None,
     }
     settings = Run(
-        folder, asked.seed, asked.resume, save_every=25, evaluate_every=preset.evaluate, minutes=asked.minutes
-    )
+        folder, asked.seed, asked.resume, save_every=25, evaluate_every=preset.evaluate,
+        minutes=asked.minutes and max(asked.minutes - (time.monotonic() - began) / 60, 0.01),
+    )  # fmt: skip
     state, done = run(
         learner,
         settings,
@@ -137,6 +151,25 @@ def train(asked: Training) -> int:
         f"Watch it: stratagem match {title} policy:weights={weights} {RATED.get(name, ('random',))[-1]}"
     )
     return 0
+
+
+def underway(folder: Path, resume: bool) -> bool:
+    """Whether self-play has begun in this folder and is to go on."""
+    return resume and any((folder / "checkpoints").glob("*.safetensors"))
+
+
+def taught(asked: Training, preset: Preset, config: PPOConfig, game: Game, senses: Any, folder: Path) -> Any:
+    """The network after the lessons of a preset, which have a folder of their own; None if they were stopped."""
+    lessons = replace(cloning_config(config), iterations=preset.lessons)
+    source = source_of(game, senses, preset.teachers, None, config, asked.seed)
+    learner = Cloning(senses, source, lessons)
+    log.print(
+        f"First {preset.lessons} lessons from the games of {' and '.join(preset.teachers)}, then self-play."
+    )
+    settings = Run(folder, asked.seed, asked.resume, save_every=25, minutes=asked.minutes)
+    described = {**asdict(lessons), "game": game.spec.title, "teachers": list(preset.teachers)}
+    state, done = run(learner, settings, described, say=lambda line: log.print(line, highlight=False))
+    return learner.network(state) if done else None
 
 
 Config = TypeVar("Config", PPOConfig, CloningConfig)

@@ -18,3 +18,7 @@ class Preset:
     """Games against each of them."""
     evaluate: int = 50
     """Iterations between those matches."""
+    teachers: tuple[str, ...] = ()
+    """Whose moves it learns first, before it plays against itself."""
+    lessons: int = 0
+    """Iterations of that."""
