@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass
+from statistics import median
 from typing import Annotated, Any, Literal
 
 import tyro
@@ -61,7 +62,7 @@ class Command:
                 seats = [number % 2, 1 - number % 2]  # which player sits where
                 result = host_game(game, [players[index] for index in seats], self.seed + number // 2, limits)
                 for seat, index in enumerate(seats):
-                    rows[index].add(result.returns[seat], result.forfeits.get(seat), result.slowest[seat])
+                    rows[index].add(result.returns[seat], result.forfeits.get(seat), result.seconds[seat])
                     if seat in result.forfeits:
                         log.print(f"game {number + 1}: {self.players[index]} {result.forfeits[seat]}")
                 update(number + 1, self.games)
@@ -71,14 +72,15 @@ class Command:
             )
         else:
             table = Table(title=f"generals, {self.games} games")
-            for heading in ("player", "wins", "draws", "losses", "95 % interval", "forfeits", "slowest"):
+            times = ("first", "median", "slowest")
+            for heading in ("player", "wins", "draws", "losses", "95 % interval", "forfeits", *times):
                 table.add_column(heading)
             for one in rows:
                 facts = one.facts()
                 interval = f"{facts['low']:.1%} … {facts['high']:.1%}"
                 counts = [str(facts[key]) for key in ("wins", "draws", "losses")]
-                slowest = f"{facts['slowest'] * 1000:.0f} ms"
-                table.add_row(one.name, *counts, interval, str(len(facts["forfeits"])), slowest)
+                answers = ["" if facts[key] is None else f"{facts[key] * 1000:.0f} ms" for key in times]
+                table.add_row(one.name, *counts, interval, str(len(facts["forfeits"])), *answers)
             out.print(table)
         return 0
 
@@ -90,11 +92,13 @@ class _Row:
         self.name = name
         self.returns: list[float] = []
         self.forfeits: list[str] = []
-        self.slowest = 0.0
+        self.first: list[float] = []  # seconds of the first answer of each game
+        self.later: list[float] = []
 
-    def add(self, value: float, forfeit: str | None, seconds: float) -> None:
+    def add(self, value: float, forfeit: str | None, seconds: list[float]) -> None:
         self.returns.append(value)
-        self.slowest = max(self.slowest, seconds)
+        self.first += seconds[:1]
+        self.later += seconds[1:]
         if forfeit is not None:
             self.forfeits.append(forfeit)
 
@@ -108,5 +112,8 @@ class _Row:
             "low": round(low, 6),
             "high": round(high, 6),
             "forfeits": self.forfeits,
-            "slowest": round(self.slowest, 6),
+            "answers": len(self.first) + len(self.later),
+            "first": round(max(self.first), 6) if self.first else None,
+            "median": round(median(self.later), 6) if self.later else None,
+            "slowest": round(max(self.later), 6) if self.later else None,
         }

@@ -18,6 +18,8 @@ class Command:
     """Who plays."""
     limit: float = 0.1
     """Seconds for an answer; a simpler player answers in time when the agent cannot."""
+    first: float = 0.0
+    """Seconds for the first answer, if that may take longer: while the agent is made ready."""
     build: bool = True
     """Castles can be built."""
     seed: int = 0
@@ -27,7 +29,7 @@ class Command:
         from stratagem.protocols.generals_stdio import run_bot
 
         source = open(sys.stdin.fileno(), encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-        run_bot(self.agent, source, sys.stdout, self.limit, self.build, self.seed)
+        run_bot(self.agent, source, sys.stdout, self.limit, self.build, self.seed, self.first)
         sys.stdout.flush()
         # The player's thread may be in the middle of compiling; nothing of it is needed any more.
         os._exit(0)

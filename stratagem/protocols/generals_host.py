@@ -68,7 +68,7 @@ class Result(NamedTuple):
     turns: int
     forfeits: dict[int, str]  # seat: reason
     actions: list[list[int]]
-    slowest: tuple[float, float]  # seconds, of either seat
+    seconds: tuple[list[float], list[float]]  # of every answer, seat by seat
     state: Any
 
 
@@ -198,7 +198,7 @@ def host_game(game: Generals, players: Sequence[Player], seed: int, limits: Limi
     seats: list[_Bot | _Own] = []
     forfeits: dict[int, str] = {}
     actions: list[list[int]] = []
-    slowest = [0.0, 0.0]
+    seconds: tuple[list[float], list[float]] = ([], [])
     try:
         for seat, player in enumerate(players):
             if isinstance(player, (list, tuple)):
@@ -215,7 +215,7 @@ def host_game(game: Generals, players: Sequence[Player], seed: int, limits: Limi
                 except Forfeit as reason:
                     forfeits[seat] = str(reason)
                     continue
-                slowest[seat] = max(slowest[seat], time.perf_counter() - began)
+                seconds[seat].append(time.perf_counter() - began)
                 if legal[seat, action]:  # a move that the rules do not allow does nothing
                     row[seat] = action
             if not forfeits:
@@ -229,7 +229,7 @@ def host_game(game: Generals, players: Sequence[Player], seed: int, limits: Limi
     returns = tuple(float(value) for value in np.asarray(game.returns(state)))
     if forfeits:
         returns = (0.0, 0.0) if len(forfeits) == 2 else (-1.0, 1.0) if 0 in forfeits else (1.0, -1.0)
-    return Result((returns[0], returns[1]), len(actions), forfeits, actions, (slowest[0], slowest[1]), state)
+    return Result((returns[0], returns[1]), len(actions), forfeits, actions, seconds, state)
 
 
 class _Functions(NamedTuple):

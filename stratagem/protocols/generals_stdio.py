@@ -306,25 +306,37 @@ class CompiledPlayer:
 
 
 def run_bot(
-    agent: str, source: TextIO, sink: TextIO, limit: float = 0.1, build: bool = True, seed: int = 0
+    agent: str,
+    source: TextIO,
+    sink: TextIO,
+    limit: float = 0.1,
+    build: bool = True,
+    seed: int = 0,
+    first: float = 0.0,
 ) -> int:
-    """Play one game on these streams; returns the turns that were answered. Leaves at the end of input."""
+    """Play one game on these streams; returns the turns that were answered. Leaves at the end of input.
+
+    An answer takes `limit` seconds at most, the first one `first` seconds if that is more.
+    """
     lines = iter(source)
     hello = read_hello(lines)
     if hello is None:
         return 0
     shape = hello[1], hello[2]
     thinker = Thinker(agent, shape, build, seed)
-    turns = 0
+    turns = plain = 0
     for number, frame in enumerate(read_frames(lines, *shape)):
         answer: Answer | None = RESTS
         if frame is not None:
-            answer = thinker.ask(number, frame, limit / 2) or plain_answer(frame)
+            answer = thinker.ask(number, frame, limit / 2 if number else max(limit / 2, first))
+            plain += answer is None
+            answer = answer or plain_answer(frame)
             thinker.played(answer)
         try:
             sink.write((answer or RESTS).line() + "\n")
             sink.flush()
         except (BrokenPipeError, ValueError):  # the host has gone
-            return turns
+            break
         turns += 1
+    print(f"{turns} answers, {plain} of them by the plain player", file=sys.stderr)
     return turns

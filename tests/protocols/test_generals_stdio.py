@@ -147,6 +147,12 @@ def test_the_bot_answers_every_frame_whatever_it_holds(turns):
     assert all(stdio.read_answer(line, 6, 6) is not None for line in answers)
 
 
+def test_the_first_answer_may_wait_for_the_player(capsys):
+    text = io.StringIO("0 6 6\n" + first_frame())
+    assert stdio.run_bot("expander", text, io.StringIO(), limit=0.01, first=120.0) == 1
+    assert "1 answers, 0 of them by the plain player" in capsys.readouterr().err
+
+
 def test_the_bot_answers_in_time_from_the_first_turn_and_its_player_takes_over():
     game = make_game(SMALL)
     state = game.init(jax.random.key(1))
