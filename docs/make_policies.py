@@ -28,7 +28,7 @@ import jax
 
 from stratagem.agents.senses import senses_for
 from stratagem.cli.train_cloning import cloning_config, source_of
-from stratagem.cli.train_ppo import FAMILIES, climbing, configured, first_weights
+from stratagem.cli.train_ppo import FAMILIES, climbing, configured, first_weights, partners_of
 from stratagem.core.compile_cache import use_compile_cache
 from stratagem.core.files import read_json, recover_lines, write_json
 from stratagem.games import make_game
@@ -132,7 +132,8 @@ def learner_of(stage, words, preset, game, senses):
     config = configured(preset.config, changes)
     fits(config, senses)
     first = first_weights(words.start, senses, config)
-    return PPO(game, senses, config, first, mesh_of(0), begun(words.start, words.stage))
+    partners = partners_of(config, game)
+    return PPO(game, senses, config, first, mesh_of(0), begun(words.start, words.stage), partners)
 
 
 def fits(config, senses):

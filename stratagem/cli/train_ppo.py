@@ -97,7 +97,7 @@ def train(asked: Training) -> int:
                 if asked.json:
                     print_json({"game": game.spec.title, "done": False, "iterations": 0})
                 return 0
-        learner = PPO(game, senses, config, first, mesh_of(asked.devices))
+        learner = PPO(game, senses, config, first, mesh_of(asked.devices), partners=partners_of(config, game))
         moves = f"{config.steps} turns in {config.games} games side by side"
     log.print(
         f"Training {game.spec.title}, preset {asked.preset}: {config.iterations} iterations of {moves}. "
@@ -190,6 +190,15 @@ def first_weights(start: Path | None, senses: Any, config: PPOConfig | CloningCo
     if not same_weights(found, wanted):
         raise BadOption(f"{start} holds {found}, not {wanted}; begin with --set network={found}")
     return worked_out_as(load_policy(start, senses), config.network, senses)
+
+
+def partners_of(config: PPOConfig, game: Game) -> list[Any]:
+    """The agents that a config names for sparring."""
+    agents = [make_agent(name, game) for name in config.sparring.split("+") if name]
+    for agent in agents:
+        if not agent.traceable:
+            raise BadOption(f"sparring: {config.sparring!r} cannot be compiled; see stratagem games")
+    return agents
 
 
 def climbing(game: Game, senses: Any, preset: Preset) -> Any:

@@ -50,6 +50,19 @@ class Snapshot:
         return self.senses.note(self.senses.observe(memory, view)[0], action)
 
 
+def partners_at(game: Game, agents: Sequence[Any], lanes: int) -> list[Guest]:
+    """Agents who share the first so many lanes equally and have all seats there but one, which goes round."""
+    number = np.arange(lanes)
+    who = number * len(agents) // max(lanes, 1)
+    free = np.arange(game.spec.seats)[:, None] != number % game.spec.seats  # [P, lanes]
+    found = []
+    for index, agent in enumerate(agents):
+        seats, places = np.nonzero(free & (who == index))
+        if len(places):
+            found.append(Guest(agent, places, seats))
+    return found
+
+
 def guests_act(
     game: Game,
     guests: Sequence[Guest],

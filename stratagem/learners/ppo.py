@@ -6,19 +6,20 @@ that mattered, one pass of updates, and a moving average of the weights, which i
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import Array, lax
 from jax.sharding import Mesh
 
 from stratagem.core.errors import BadOption, Unsupported
 from stratagem.core.game import Game
-from stratagem.learners.guests import Guest
+from stratagem.learners.guests import Guest, partners_at
 from stratagem.learners.mesh import by_games, divided, everywhere, spread_rows
 from stratagem.learners.pool import Pool, new_pool, play_pool, renewed, seat_at, share_of
 from stratagem.learners.ppo_rollout import Lanes, Potential, Turn, restock, rewarding, rollout, start_lanes
@@ -67,6 +68,10 @@ class PPOConfig:
     """Games against each that this takes at least."""
     chunk: int = 200
     """Turns for which all games have the same opponent of the pool."""
+    sparring: str = ""
+    """Players who sit opposite in some of the games, `hunter+cascade`; nobody learns from their moves."""
+    sparring_share: float = 0.25
+    """Of the games, equally for each of them."""
     top: float = 0.25
     """The share of decisions, by size of advantage, that is learned from."""
     normalise: bool = False
@@ -99,8 +104,11 @@ class PPOConfig:
     """How many times all this is done."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.top <= 1:
-            raise BadOption(f"PPO: top is a share above 0 and up to 1, not {self.top}")
+        for name in ("top", "sparring_share"):
+            if not 0 < getattr(self, name) <= 1:
+                raise BadOption(f"PPO: {name} is a share above 0 and up to 1, not {getattr(self, name)}")
+        if self.pool and self.sparring:
+            raise BadOption("PPO: a pool or sparring, not both at once")
         for name in ("games", "steps", "minibatch", "epochs", "iterations", "chunk", "pool_games"):
             if getattr(self, name) < 1:
                 raise BadOption(f"PPO: {name} is at least 1, not {getattr(self, name)}")
@@ -119,7 +127,8 @@ class PPOConfig:
     def batches(self, game: Game) -> tuple[int, int]:
         """(Gradient steps an epoch, decisions in each)."""
         movers = game.spec.seats if game.spec.dynamics == "simultaneous" else 1
-        learners = 0.5 if self.pool else 1.0  # the pool has half of the seats
+        others = 1.0 if self.pool else self.sparring_share if self.sparring else 0.0  # games with guests
+        learners = 1 - others * (game.spec.seats - 1) / game.spec.seats
         kept = max(1, round(self.top * self.games * self.steps * movers * learners))
         size = min(self.minibatch, kept)
         return kept // size, size
@@ -142,6 +151,7 @@ class PPO(WholeState):
     """The learner. `senses` says how a player of this game sees it; `first` are weights to begin with.
 
     If those have iterations of the same plan behind them, `begun` says how many: schedules go on from there.
+    `partners` are the agents that the config names for sparring.
     With a mesh, its games are spread over the devices.
     """
 
@@ -153,16 +163,20 @@ class PPO(WholeState):
         first: Any = None,
         mesh: Mesh | None = None,
         begun: int = 0,
+        partners: Sequence[Any] = (),
     ):
         self.game, self.senses, self.config, self._first, self._begun = game, senses, config, first, begun
         potential = potential_of(senses, config)
-        self._start = functools.partial(start_learning, game, senses, config)
-        step = functools.partial(iterate, game, senses, config, potential, mesh)
+        guests = partners_at(game, partners, round(config.sparring_share * config.games)) if partners else []
+        self._start = functools.partial(start_learning, game, senses, config, guests)
+        step = functools.partial(iterate, game, senses, config, potential, mesh, guests)
         if mesh is None:
             self._layout = None
             self._begin, self._iterate = jax.jit(self._start), jax.jit(step)
         else:
             divided(mesh, games=config.games, minibatch=config.batches(game)[1])
+            for guest in guests:
+                divided(mesh, sparring=len(guest.lanes))
             self._layout = layout(jax.eval_shape(self._start, jax.random.key(0)), mesh)
             self._begin = jax.jit(self._start, out_shardings=self._layout)
             self._iterate = jax.jit(step, out_shardings=(self._layout, everywhere(mesh)))
@@ -209,11 +223,13 @@ def potential_of(senses: Any, config: PPOConfig) -> Potential | None:
     return senses.potential
 
 
-def start_learning(game: Game, senses: Senses, config: PPOConfig, key: Array) -> Learned:
+def start_learning(
+    game: Game, senses: Senses, config: PPOConfig, guests: Sequence[Guest], key: Array
+) -> Learned:
     """Before the first iteration."""
     run_key, network_key, lane_key = jax.random.split(key, 3)
     network = make_network(config.network, senses, network_key)  # type: ignore[arg-type]
-    guests = [seat_at(game, senses, network, config.games)] if config.pool else []
+    guests = [seat_at(game, senses, network, config.games)] if config.pool else guests
     return Learned(
         iteration=jnp.int32(0),
         updates=jnp.int32(0),
@@ -237,6 +253,7 @@ def iterate(
     config: PPOConfig,
     potential: Potential | None,
     mesh: Mesh | None,
+    guests: Sequence[Guest],
     learned: Learned,
 ) -> tuple[Learned, dict[str, Array]]:
     """One iteration, from games to weights."""
@@ -245,10 +262,10 @@ def iterate(
     player = cast(learned.network, jnp.dtype(config.precision))
     reward = rewarding(game, potential, config.shaping_at(learned.iteration))
     if learned.pool is None:
-        lanes, turns = rollout(game, senses, player, lanes, config.steps, reward, play_key)
+        lanes, turns = rollout(game, senses, player, lanes, config.steps, reward, play_key, guests)
         learned, losses = learn(game, senses, config, learned, turns, learn_key, mesh)
         learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes)
-        return learned, losses | told(turns)
+        return learned, losses | told(turns) | sparred(game, guests, turns)
 
     def play(lanes: Lanes, steps: int, key: Array, guest: Guest) -> tuple[Lanes, Turn]:
         return rollout(game, senses, player, lanes, steps, reward, key, [guest])
@@ -318,6 +335,18 @@ def one_update(
     average = jax.tree.map(lambda old, new: pace * old + (1 - pace) * new, learned.average, network)
     learned = learned._replace(network=network, optimiser=state, average=average, updates=learned.updates + 1)
     return learned, parts | {"gradient": optax.tree.norm(gradients)}
+
+
+def sparred(game: Game, guests: Sequence[Guest], turns: Turn) -> dict[str, Array]:
+    """Points against each partner, of the games that ended with the learner in the first seat."""
+    points = {}
+    for number, guest in enumerate(guests):
+        lanes = np.unique(guest.lanes)
+        lanes = lanes[lanes % game.spec.seats == 0]
+        done, first = turns.done[:, lanes], turns.first[:, lanes]
+        share = jnp.where(done, (first + 1) / 2, 0.0).sum() / jnp.maximum(done.sum(), 1)
+        points[f"against partner {number + 1}"] = share
+    return points
 
 
 def told(turns: Turn) -> dict[str, Array]:
