@@ -547,6 +547,8 @@ def beliefs_are_drawn(page, studio, replay):
     size = sum(plain.values()) / 36  # the canvas is larger than the board of 36 cells
     assert fresh > 0.3 * cells * size * 0.4
     page.locator("[data-map=attention]").click()
+    expect(page.locator("#legend")).to_contain_text("What the value of the shipped network listens to")
+    page.locator("[data-heat=network]").select_option("patches/weights.safetensors")
     expect(page.locator("#legend")).to_contain_text("What the value of patches listens to, patch by patch.")
     expect(page.locator("[data-heat=layer] option")).to_have_count(2)
     expect(page.locator("[data-heat=head] option")).to_have_count(3)

@@ -58,7 +58,7 @@ export class Heat {
     const row = cells.findIndex((one) => one.includes(most)), column = cells[row]?.indexOf(most);
     const where = `row ${row + 1}, column ${column + 1} (${Math.round(100 * most)} %)`;
     const told = this.kind === "belief" ? (most > 0.999 ? `${SEATS[this.seat]} knows where the enemy general is: row ${row + 1}, column ${column + 1}.` : `Where ${SEATS[this.seat]} could believe the enemy general to be, from its own views. Likeliest: ${where}.`)
-      : `What the value of ${short(this.network)} listens to, patch by patch. Most: ${where}.`;
+      : `What the value of ${this.network === "shipped" ? "the shipped network" : short(this.network)} listens to, patch by patch. Most: ${where}.`;
     this.legend.textContent = told;
   }
 }
