@@ -167,6 +167,10 @@ class PPO(WholeState):
     ):
         self.game, self.senses, self.config, self._first, self._begun = game, senses, config, first, begun
         potential = potential_of(senses, config)
+        if bool(partners) != bool(config.sparring):
+            raise BadOption(
+                f"PPO: sparring is {config.sparring!r}, and {len(partners)} partners came: name them and bring them"
+            )
         guests = partners_at(game, partners, round(config.sparring_share * config.games)) if partners else []
         self._start = functools.partial(start_learning, game, senses, config, guests)
         step = functools.partial(iterate, game, senses, config, potential, mesh, guests)

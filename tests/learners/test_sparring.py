@@ -57,6 +57,8 @@ def test_what_cannot_be_is_refused():
         replace(CONFIG, pool=3)
     with pytest.raises(BadOption, match="sparring_share"):
         replace(CONFIG, sparring_share=0.0)
+    with pytest.raises(BadOption, match="0 partners came"):
+        PPO(GAME, GeneralsSenses(GAME), CONFIG)
     assert partners_of(replace(CONFIG, sparring=""), GAME) == []
     assert [type(agent) for agent in partners_of(CONFIG, GAME)] == [
         type(make_agent(name, GAME)) for name in ("random", "expander")
