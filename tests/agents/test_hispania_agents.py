@@ -147,7 +147,7 @@ def test_a_policy_draws_legal_tokens(tmp_path):
     senses, path = HispaniaSenses(SMALL), tmp_path / "tiny.safetensors"
     network = jax.jit(lambda key: make_network(TINY, senses, key))(jax.random.key(0))
     save_policy(path, network, TINY, senses, {})
-    agent = make_agent(f"policy:weights={path}", SMALL)
+    agent = make_agent(f"policy:weights={path},temperature=1", SMALL)
 
     @jax.jit
     def draw(state, keys):

@@ -568,16 +568,7 @@ def test_two_agents_are_watched_live_and_a_replay_file_is_dropped_on_the_page(pa
     page.locator("#live").click()
     expect(page.locator("#moves li").nth(2)).to_be_visible()
     assert page.locator(".cellbox.can").count() == 0
-    game = replays.Replay("corso", {"width": 3, "height": 3, "players": 2}, "", ["ana", "ben"], [], [])
-    content = {
-        **game.as_json(),
-        "ruleset": replays.GAMES.make("corso:width=3,height=3").spec.ruleset,
-        "seed": 1,
-        "actions": [[4, -1], [-1, 0]],
-        "resigned": [1],
-        "returns": [1.0, -1.0],
-    }
-    drop(page, "game.json", json.dumps(content))
+    drop(page, "game.json", json.dumps(given_up()))
     expect(page.locator("h1")).to_contain_text("Replay: Corso 3 × 3")
     page.keyboard.press("End")
     expect(page.locator("#where")).to_have_text("2 of 2")
@@ -585,6 +576,33 @@ def test_two_agents_are_watched_live_and_a_replay_file_is_dropped_on_the_page(pa
     expect(page.locator("text=Blue (ana) won by resignation.")).to_be_visible()
     drop(page, "game.json", "{")
     expect(page.locator("#toast")).to_contain_text("game.json is not a replay")
+
+
+def test_steps_taken_while_the_board_is_still_on_its_way_draw_one_board(page):
+    page.goto("/#/watch")
+    expect(page.locator("#live")).to_be_visible()
+    held = []
+    page.route("**/boards/corso.js", lambda route: held.append(route))
+    with page.expect_request("**/boards/corso.js"):
+        drop(page, "game.json", json.dumps(given_up()))
+    page.keyboard.press("End")
+    page.wait_for_timeout(200)
+    held[0].continue_()
+    expect(page.locator("#where")).to_have_text("2 of 2")
+    assert corso_board(page) == "BOOOAOOOO"
+
+
+def given_up():
+    """A short game of Corso as a replay file holds it; Orange gave it up."""
+    game = replays.Replay("corso", {"width": 3, "height": 3, "players": 2}, "", ["ana", "ben"], [], [])
+    return {
+        **game.as_json(),
+        "ruleset": replays.GAMES.make("corso:width=3,height=3").spec.ruleset,
+        "seed": 1,
+        "actions": [[4, -1], [-1, 0]],
+        "resigned": [1],
+        "returns": [1.0, -1.0],
+    }
 
 
 def drop(page, name, text):

@@ -30,11 +30,17 @@ export class Viewer {
     const frame = await this.frame(this.wanted);
     if (number !== this.number) return null;
     this.turn = frame.turn;
-    this.board ??= await makeBoard(frame.drawing.kind, this.place, this.context);
+    this.building ??= makeBoard(frame.drawing.kind, this.place, this.context);
+    this.board = await this.building;
+    if (number !== this.number) return null;
     this.show(frame, extra);
     return frame;
   }
 
   show(frame, extra) { this.board.show({ turn: frame.turn, drawing: frame.drawing, legal: null, seat: this.seat, last: frame.last, over: frame.turn === this.facts.turns, playing: false, ...extra }); }
-  close() { this.board?.destroy(); }
+
+  close() {
+    this.number = 0;
+    this.building?.then((board) => board.destroy());
+  }
 }
