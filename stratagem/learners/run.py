@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol, TypeVar
@@ -131,7 +131,7 @@ def _begin(learner: Learner[S], settings: Run, config: Mapping[str, Any]) -> S:
         found = settings.resume and any(settings.checkpoints.glob("*.safetensors"))
         return learner.load(settings.checkpoints) if found else learner.start(jax.random.key(settings.seed))
     if settings.resume and written.exists():
-        stored = read_json(written)
+        stored = {**_defaults(learner), **read_json(written)}
         differing = sorted(key for key in stored.keys() | full.keys() if stored.get(key) != full.get(key))
         if differing:
             told = "; ".join(f"{key} was {stored.get(key)}, now {full.get(key)}" for key in differing)
@@ -147,6 +147,12 @@ def _begin(learner: Learner[S], settings: Run, config: Mapping[str, Any]) -> S:
     write_json(written, full)
     _rewind(settings.metrics, 0)
     return learner.start(jax.random.key(settings.seed))
+
+
+def _defaults(learner: Any) -> dict[str, Any]:
+    """What settings are unless said otherwise: so were those that came after the run was begun."""
+    settings = getattr(learner, "config", None)
+    return {one.name: one.default for one in fields(settings)} if is_dataclass(settings) else {}
 
 
 def _rewind(path: Path, iteration: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from stratagem.agents.generals_senses import GeneralsSenses
 from stratagem.core.errors import BadOption
-from stratagem.core.files import recover_lines
+from stratagem.core.files import read_json, recover_lines, write_json
 from stratagem.games.generals.board import CASTLE, GENERAL, new_state
 from stratagem.learners.duel import duel
 from stratagem.learners.ppo import PPO, PPOConfig
@@ -58,6 +58,18 @@ def test_a_run_out_of_minutes_saves_and_can_go_on(learner, tmp_path):
     assert not done
     assert learner.iteration(state) == 1
     assert_equal(state, learner.load(settings.checkpoints))
+
+
+def test_a_run_begun_before_a_setting_existed_goes_on_with_its_default(learner, tmp_path):
+    first = Run(tmp_path / "run", stop_at=1, evaluate_every=0)
+    run(learner, first, asdict(CONFIG))
+    written = read_json(tmp_path / "run" / "config.json")
+    write_json(tmp_path / "run" / "config.json", {key: written[key] for key in written if key != "sparring"})
+    onward = replace(first, stop_at=2, resume=True)
+    state, _ = run(learner, onward, asdict(CONFIG))
+    assert learner.iteration(state) == 2
+    with pytest.raises(BadOption, match="sparring was , now hunter"):
+        run(learner, onward, {**asdict(CONFIG), "sparring": "hunter"})
 
 
 def test_training_begins_with_the_weights_that_are_given(learner):
