@@ -5,7 +5,6 @@ fit. So what is learned about one cell is known of all, and 10,000 moves cost on
 single convolution: it is not worth computing it for the legal ones alone.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +16,8 @@ from jax import Array
 
 from stratagem.core.errors import BadOption
 from stratagem.networks.blocks import BoardNorm, Conv, Dense, GlobalBlock, Training, pool
+from stratagem.networks.general_planes import Reader, reader_of
 from stratagem.networks.outputs import Output, belief_output
-
-Reader = Callable[[Array], Array]  # from the view of a game to float32[H, W, C]
 
 
 class FromToNet(eqx.Module):
@@ -97,32 +95,6 @@ def _steps_between(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
     return row[None] - row[:, None] + height - 1, column[None] - column[:, None] + width - 1
 
 
-def read_nine(view: Array) -> Array:
-    """The first nine planes."""
-    return view[..., :9].astype(jnp.float32)
-
-
-def read_twelve(view: Array) -> Array:
-    """The first twelve planes."""
-    return view[..., :12].astype(jnp.float32)
-
-
-def read_general(view: Array) -> Array:
-    """float32[H, W, 19]: all of GENERAL's planes but the die and the seat, and a plane for each value of the die."""
-    die = jnp.round(view[..., 6:7] * 6) == jnp.arange(1, 7)
-    return jnp.concatenate([view[..., :6], view[..., 7:14], die], axis=-1).astype(jnp.float32)
-
-
-PLANES: dict[int, Reader] = {0: read_general, 9: read_nine, 12: read_twelve}
-
-
-def reader_of(planes: int) -> Reader:
-    """How so many planes are read."""
-    if planes not in PLANES:
-        raise BadOption(f"planes is one of {', '.join(map(str, PLANES))}, not {planes}")
-    return PLANES[planes]
-
-
 @dataclass(frozen=True)
 class FromTo:
     """Residual blocks with global pooling and a from-to policy head."""
@@ -135,7 +107,8 @@ class FromTo:
     results: int = 2
     """Results that the value head tells apart; with two, a draw is half of each."""
     planes: int = 0
-    """Of the view: the first 9 or 12, or 0 for all that is known, with a plane for each value of the die."""
+    """Of the view: the first 9 or 12; 0 for all that is known, with a plane for each value of the die; 31 for that and
+    where units can go with each die."""
 
     def build(self, key: Array) -> FromToNet:
         spec, reader = self.game.spec, reader_of(self.planes)

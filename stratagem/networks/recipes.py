@@ -9,7 +9,7 @@ from jax import Array
 
 from stratagem.core.errors import BadOption
 from stratagem.networks.boards import ClassicNet, GlobalNet, PlainNet
-from stratagem.networks.from_to import Reader, reader_of
+from stratagem.networks.general_planes import Reader, reader_of
 
 
 def read_as_is(view: Array) -> Array:

@@ -67,5 +67,5 @@ def test_presets_name_rivals_that_there_are_and_networks_that_fit():
     assert set(FAMILIES["tokens"]) >= {"smoke", "laptop", "gpu", "quick"}
     for preset in TOKEN_PRESETS.values():
         assert preset.config.shaping_until <= preset.config.iterations, "shaping is off at the end"
-        for rival in preset.rivals:
-            assert make_agent(rival, GAME).traceable
+        for agent in (*preset.rivals, *preset.teachers):
+            assert make_agent(agent, GAME).traceable

@@ -1,15 +1,18 @@
 """The network whose moves are pairs of cells."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from stratagem.agents.general_expectimax import reaches
 from stratagem.core.errors import BadOption, UnknownName
 from stratagem.games.corso import Corso
 from stratagem.games.general import General
 from stratagem.networks import make_network
-from stratagem.networks.from_to import read_general, read_nine, read_twelve
+from stratagem.networks.general_planes import reach, read_general, read_nine, read_twelve
 from stratagem.networks.weights import load_weights, save_weights
 
 GAME = General()
@@ -59,7 +62,7 @@ def test_nine_and_twelve_planes_remain_available(view):
     assert read_nine(view).shape == (10, 10, 9)
     assert read_twelve(view).shape == (10, 10, 12)
     np.testing.assert_array_equal(read_twelve(view)[..., :9], read_nine(view))
-    for planes in (9, 12):
+    for planes in (9, 12, 31):
         shape = jax.eval_shape(
             lambda key, planes=planes: make_network(f"{SMALL},planes={planes}", GAME, key).stem.weight,
             jax.random.key(0),
@@ -73,6 +76,36 @@ def test_the_die_is_told_by_planes_of_its_own():
     for die in range(7):
         view = jnp.zeros((10, 10, 15)).at[..., 6].set(die / 6)
         np.testing.assert_array_equal(read_general(view)[0, 0, -6:], np.arange(1, 7) == die)
+
+
+def test_reach_counts_the_units_that_could_land_on_a_cell_with_each_die():
+    def play(state, key):
+        actions = GAME.listed(state)
+        drawn = jax.random.categorical(key, jnp.where(actions >= 0, 0.0, -jnp.inf))
+        return GAME.step(state, jnp.broadcast_to(actions[drawn], 2), key), state
+
+    _, states = jax.lax.scan(play, GAME.init(jax.random.key(4)), jax.random.split(jax.random.key(5), 60))
+    views = jax.vmap(GAME.view, (0, None))(states, jnp.int32(0))
+    counted = np.asarray(jax.vmap(reach)(views)).reshape(-1, 100, 2, 6)
+    seen = 0
+    for planes, found in zip(np.asarray(views).reshape(-1, 100, 15), counted, strict=True):
+        role = int(planes[0, 4])  # of seat 0
+        board = (planes[:, role] + 2 * planes[:, 1 - role]).astype(np.int8)
+        for side, owner in enumerate((role, 1 - role)):
+            expected = np.zeros((100, 6))
+            for start, way, die in itertools.product(
+                np.flatnonzero(board == owner + 1), range(8), range(1, 7)
+            ):
+                end = reaches(board, owner + 1, start, way, die)
+                expected[end, die - 1] += end >= 0
+            open_to = (board != owner + 1) & ~((owner == 1) & (planes[:, 2] > 0))
+            np.testing.assert_array_equal(found[open_to, side], expected[open_to])
+            seen += expected.sum()
+    assert seen > 5000
+    # A unit is covered by one that has a free way to it: those of a triangle cover each other.
+    start = np.asarray(views[0]).reshape(100, 15)
+    own = np.flatnonzero(start[:, 0] > 0)
+    assert (counted[0][own, 0, 0] >= 2).all()
 
 
 def test_weights_survive_a_file(view, tmp_path):
