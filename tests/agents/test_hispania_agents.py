@@ -126,12 +126,18 @@ def test_the_hungry_give_up_units_and_not_land(choose):
     assert choose("historical", state).startswith("ilerda:")
 
 
-def test_historical_beats_random_and_holds_what_history_held():
+def evaluation():
+    """benchmarks/hispania_eval.py as a module."""
     spec = importlib.util.spec_from_file_location(
         "hispania_eval", Path(__file__).parents[2] / "benchmarks" / "hispania_eval.py"
     )
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
+    return script
+
+
+def test_historical_beats_random_and_holds_what_history_held():
+    script = evaluation()
     agents = [make_agent(name, SMALL) for name in ("historical", "random")]
     returns, scores, aligned, decisions = script.play(SMALL, *agents, 48, 7)
     games, own = np.arange(48), np.arange(48) % 2
@@ -157,3 +163,10 @@ def test_a_policy_draws_legal_tokens(tmp_path):
     chosen, legal = draw(SMALL.init(jax.random.key(0)), jax.random.split(jax.random.key(1), 16))
     assert legal[chosen].all()
     assert len(set(chosen.tolist())) > 1, "it draws from its policy"
+
+
+def test_the_shipped_network_beats_random():
+    agents = [make_agent(name, SMALL) for name in ("policy", "random")]
+    returns, *_ = evaluation().play(SMALL, *agents, 48, 3)
+    # Of 400 games it won 380: fewer than 36 of 48 would be six standard deviations away.
+    assert (returns[np.arange(48), np.arange(48) % 2] > 0).sum() >= 36
