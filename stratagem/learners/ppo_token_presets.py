@@ -24,7 +24,7 @@ TOKEN_PRESETS: dict[str, Preset] = {
         games=4,
         evaluate=4,
     ),
-    # Half an hour on two cores: lessons first, then self-play.
+    # Some forty minutes on two cores: lessons first, then self-play.
     "laptop": Preset(
         board="scenario=iberia-small",
         config=PPOConfig(

@@ -16,7 +16,8 @@ from jax import Array
 
 from stratagem.core.errors import BadOption
 from stratagem.networks.blocks import BoardNorm, Conv, Dense, GlobalBlock, Training, pool
-from stratagem.networks.general_planes import Reader, reader_of
+from stratagem.networks.boards import Reader
+from stratagem.networks.general_planes import reader_of
 from stratagem.networks.outputs import Output, belief_output
 
 

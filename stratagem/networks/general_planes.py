@@ -1,14 +1,11 @@
 """How networks read the view of GENERAL: as the rules give it, with the die unfolded, or with what units can reach."""
 
-from collections.abc import Callable
-
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from stratagem.core.errors import BadOption
-
-Reader = Callable[[Array], Array]  # from the view of a game to float32[H, W, C]
+from stratagem.networks.boards import Reader
 
 SIDE, FACES = 10, 6
 WAYS = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if (down, right) != (0, 0)]

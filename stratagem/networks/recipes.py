@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from stratagem.core.errors import BadOption
-from stratagem.networks.boards import ClassicNet, GlobalNet, PlainNet
-from stratagem.networks.general_planes import Reader, reader_of
+from stratagem.networks.boards import ClassicNet, GlobalNet, PlainNet, Reader
+from stratagem.networks.general_planes import reader_of
 
 
 def read_as_is(view: Array) -> Array:
@@ -57,7 +57,7 @@ class Classic:
     channels: int = 196
     blocks: int = 7
     planes: int = 0
-    """GENERAL: the first 9 or 12 planes of the view; 0 for all."""
+    """GENERAL: the first 9 or 12 planes of the view, 31 as for from-to; 0 for all."""
 
     def build(self, key: Array) -> ClassicNet:
         if self.game.spec.seats != 2:
