@@ -22,7 +22,9 @@ if (
 MOST_BYTES = 3 * 2**30  # a worker that has so much at the end of a file drops its compiled programs
 
 LONGEST = (
-    "tests/studio/test_pages.py",
+    "tests/studio/test_pages_armies.py",
+    "tests/studio/test_pages_dice.py",
+    "tests/studio/test_pages_corso.py",
     "tests/learners/test_resume.py",
     "tests/notebooks/test_notebooks.py",
     "tests/games/test_generals_differential.py",
