@@ -107,6 +107,36 @@ def test_a_tournament_is_started_from_the_page_and_its_table_fills(page, studio)
     expect(page.get_by_role("link", name="studio-crag-")).to_be_visible()
 
 
+@pytest.mark.parametrize(
+    ("address", "chooser", "field"),
+    [("/#/compare", "#game", "[name=entrant]"), ("/#/watch", "#live-game", "#live")],
+)
+def test_nothing_can_be_chosen_until_the_players_of_another_game_are_known(page, address, chooser, field):
+    page.goto(address)
+    expect(page.locator(field).first).to_be_enabled()
+    held = []
+    page.route("**/api/opponents?game=crag*", lambda route: held.append(route))
+    page.locator(chooser).select_option("Crag")
+    expect(page.locator(field).first).to_be_disabled()
+    page.wait_for_timeout(100)  # an answer late enough that a choice made meanwhile would be drawn over
+    held[0].continue_()
+    expect(page.locator(field).first).to_be_enabled()
+    expect(page.locator(chooser)).to_have_value("Crag")
+
+
+@pytest.mark.parametrize(("address", "chooser"), [("/#/compare", "#game"), ("/#/watch", "#live-game")])
+def test_a_game_whose_players_cannot_be_asked_for_is_not_chosen(page, address, chooser):
+    page.goto(address)
+    before = page.locator(chooser).input_value()
+    page.route(
+        "**/api/opponents?game=crag*", lambda route: route.fulfill(status=503, json={"error": "Busy."})
+    )
+    page.locator(chooser).select_option("Crag")
+    expect(page.get_by_text("Busy.").first).to_be_visible()
+    expect(page.locator(chooser)).to_have_value(before)
+    expect(page.locator(chooser)).to_be_enabled()
+
+
 def test_opponents_are_offered_in_plain_words_and_a_perfect_one_says_what_it_lacks(page):
     page.goto("/#/new/generala")
     offered = [

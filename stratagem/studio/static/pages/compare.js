@@ -2,7 +2,7 @@
 import { catalogue, get, post } from "../api.js";
 import { h, put, toast } from "../dom.js";
 import { plot } from "../chart.js";
-import { opponents } from "./opponents.js";
+import { fields, meet } from "./opponents.js";
 
 const EVERY = 3000;
 
@@ -30,10 +30,15 @@ function live(main, fetch, draw) {
 async function overview(main) {
   const [{ games }, runs] = await Promise.all([catalogue(), get("/api/runs")]);
   let game, agents;
-  const choose = async (chosen) => { game = chosen; agents = (await opponents(game.name)).filter((one) => one.ready); draw(); };
-  const form = h("div", {});
+  const form = fields();
+  const choose = async (chosen) => {
+    agents = (await meet(form, chosen.name)).filter((one) => one.ready);
+    game = chosen;
+    draw();
+  };
+  const change = (chosen) => choose(chosen).catch((problem) => { draw(); error.textContent = problem.message; });
   const error = h("p", { role: "alert", style: "color:var(--bad); min-height:1.5rem; margin:0" });
-  const draw = () => put(form, h("label", { class: "field" }, h("span", {}, "Game"), h("select", { id: "game", onchange: (event) => choose(games[event.target.selectedIndex]) }, games.map((one) => h("option", { selected: one === game }, one.title)))),
+  const draw = () => put(form, h("label", { class: "field" }, h("span", {}, "Game"), h("select", { id: "game", onchange: (event) => change(games[event.target.selectedIndex]) }, games.map((one) => h("option", { selected: one === game }, one.title)))),
     h("fieldset", { style: "border:0; padding:0; margin:0 0 .9rem" }, h("legend", { class: "small soft" }, "Who plays"), agents.map(({ agent, words }, place) => h("label", { style: "display:inline-flex; gap:.3rem; margin:.2rem .9rem .2rem 0", title: words }, h("input", { type: "checkbox", name: "entrant", value: agent, checked: place < 3 }), agent.replace(/\/weights\.safetensors$/, "")))),
     h("label", { class: "field", style: "max-width:10rem" }, h("span", {}, "Games for each pair"), h("input", { type: "number", id: "games", min: 2, max: 1000, value: 20 })),
     h("button", { class: "main", type: "button", id: "begin", onclick: async () => {

@@ -4,12 +4,21 @@ import { cap, h, put } from "../dom.js";
 
 const asked = new Map();
 // Who plays a game; asked again after a minute, because tables are solved and networks trained meanwhile.
-export function opponents(game) {
+function opponents(game) {
   const known = asked.get(game);
   if (known && Date.now() - known.at < 60e3) return known.answer;
   const answer = get(`/api/opponents?game=${encodeURIComponent(game)}`).catch((error) => { asked.delete(game); throw error; });
   asked.set(game, { at: Date.now(), answer });
   return answer;
+}
+
+// The fields of a page that asks who plays, and asks again when another game is chosen.
+export const fields = (attributes = {}) => h("fieldset", { class: "fields", ...attributes });
+
+// Who plays another game. Until that is known the fields take no input: it would be lost when they are drawn anew.
+export async function meet(form, game) {
+  form.disabled = true;
+  try { return await opponents(game); } finally { form.disabled = false; }
 }
 
 // A select with the chosen agent's words under it. `first` are options before the agents: [{ value, label, words }].

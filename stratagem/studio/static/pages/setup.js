@@ -1,7 +1,7 @@
 // Options of a game: board, who sits where, how strong.
 import { catalogue } from "../api.js";
 import { cap, h, put, SEATS } from "../dom.js";
-import { agentField, lacking, opponents } from "./opponents.js";
+import { agentField, fields, lacking, meet } from "./opponents.js";
 import { enter } from "./start.js";
 
 export async function show(main, [name]) {
@@ -10,18 +10,18 @@ export async function show(main, [name]) {
   if (!game) throw new Error(`There is no game ${name}.`);
   let board = game.boards[0], pace = 2, custom = "";
   let players = ["human", ...Array(board.seats - 1).fill(game.against)];
-  let agents = await opponents(board.game);
-  const options = h("div", {});
+  const options = fields();
+  let agents = await meet(options, board.game);
   const error = h("p", { role: "alert", style: "color:var(--bad); min-height:1.5rem" });
 
   const seatLine = (seat) => agentField(`Seat ${seat + 1}${seat === 0 && !game.simultaneous ? " (moves first)" : ""}, ${SEATS[seat]}`, agents, players[seat],
     (value) => { players[seat] = value; draw(); }, { "data-seat": seat }, [{ value: "human", label: "A person", words: players.filter((one) => one === "human").length > 1 ? "at this screen, or by a link" : "you" }]);
 
   // Who is there for another board; an agent that does not play it makes room for one that does.
-  const meet = async (title) => {
+  const change = async (title) => {
     error.textContent = "";
     try {
-      agents = await opponents(title);
+      agents = await meet(options, title);
     } catch (problem) { error.textContent = problem.message; return; }
     const able = agents.filter((one) => one.ready).map((one) => one.agent);
     const other = able.includes(game.against) ? game.against : able.at(-1);
@@ -35,10 +35,10 @@ export async function show(main, [name]) {
       h("label", { class: "field" }, h("span", {}, "Board"), h("select", { id: "board", onchange: (event) => {
         board = game.boards[event.target.selectedIndex];
         players = Array.from({ length: board.seats }, (_, seat) => players[seat] || game.against);
-        meet(board.game);
+        change(board.game);
       } }, game.boards.map((one) => h("option", { selected: one === board }, one.label)))),
       h("details", { style: "margin-bottom:.9rem", open: Boolean(custom) }, h("summary", {}, "Other options"), h("p", { class: "small soft", style: "margin-top:.5rem" }, `As on the command line. ${game.options.map((one) => one.name).join(", ")}.`),
-        h("input", { type: "text", "aria-label": "The game with its options", placeholder: board.game, value: custom, onchange: (event) => { custom = event.target.value.trim(); meet(custom || board.game); } })),
+        h("input", { type: "text", "aria-label": "The game with its options", placeholder: board.game, value: custom, onchange: (event) => { custom = event.target.value.trim(); change(custom || board.game); } })),
       players.map((_, seat) => seatLine(seat)), lacking(agents),
       game.simultaneous || !people ? h("label", { class: "field" }, h("span", {}, `Speed: ${pace} moves a second`), h("input", { type: "range", min: 1, max: 10, step: 1, value: pace, onchange: (event) => { pace = Number(event.target.value); draw(); } })) : null,
       people === 0 ? h("p", { class: "small soft" }, "Nobody plays: you watch.") : null,

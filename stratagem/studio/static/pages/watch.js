@@ -2,7 +2,7 @@
 import { catalogue, get, post } from "../api.js";
 import { h, icon, put, SEATS, toast } from "../dom.js";
 import { seats } from "../store.js";
-import { agentField, opponents } from "./opponents.js";
+import { agentField, fields, meet } from "./opponents.js";
 import { enter, nameOf } from "./start.js";
 import { Viewer } from "./viewer.js";
 
@@ -33,15 +33,15 @@ async function lists(main) {
   const finished = all.filter((one) => one.over);
   const running = all.filter((one) => !one.over && !one.players.includes("human"));
   let game, agents, one, other;
-  const form = h("div", { style: "min-height:21rem" });
+  const form = fields({ style: "min-height:21rem" });
   const choose = async (chosen) => {
+    agents = await meet(form, chosen.boards[0].game);
     game = chosen;
-    agents = await opponents(game.boards[0].game);
     one = agents[1].agent;
     other = game.against;
     draw();
   };
-  const draw = () => put(form, h("label", { class: "field" }, h("span", {}, "Game"), h("select", { id: "live-game", onchange: (event) => choose(games[event.target.selectedIndex]) }, games.map((each) => h("option", { selected: each === game }, each.title)))),
+  const draw = () => put(form, h("label", { class: "field" }, h("span", {}, "Game"), h("select", { id: "live-game", onchange: (event) => choose(games[event.target.selectedIndex]).catch((problem) => { draw(); toast(problem.message); }) }, games.map((each) => h("option", { selected: each === game }, each.title)))),
     agentField("First", agents, one, (value) => { one = value; }), agentField("Against", agents, other, (value) => { other = value; }),
     h("button", { class: "main", type: "button", id: "live", onclick: () => enter({ game: game.boards[0].game, players: Array.from({ length: game.boards[0].seats }, (_, seat) => (seat % 2 ? other : one)), pace: 2 }) }, "Watch them play"));
   await choose(games[0]);
