@@ -1,7 +1,8 @@
 """A trained policy: plays what its network likes, from its own views and what it remembers of them.
 
 One network plays boards of all sizes, so a file is only asked to be of the same game: sizes, caps and maps may differ
-from those it was trained on, and how well it plays there is for the arena to say.
+from those it was trained on, and how well it plays there is for the arena to say. Of several shipped files the one
+trained on the map at hand plays it.
 """
 
 from dataclasses import dataclass
@@ -67,11 +68,16 @@ def _policy_in(path: str, game: Game) -> Any:
 
 
 def shipped_policy(game: Game) -> Path:
-    """The weight file in the package that plays this game."""
-    for path in sorted(SHIPPED.glob("*.safetensors")):
-        facts = read_facts(path)
-        if facts.get("policy") and facts["game"] == game.spec.name:
-            return path
-    raise BadOption(
-        f"no shipped weights play {game.spec.name} by policy; give weights=FILE, or: stratagem train {game.spec.name}"
-    )
+    """The weight file in the package that plays this game; one trained under these very rules before the others."""
+    policies = {
+        path: read_facts(path) for path in sorted(SHIPPED.glob("*.safetensors"), key=lambda path: path.stem)
+    }
+    able = [
+        path for path, facts in policies.items() if facts.get("policy") and facts["game"] == game.spec.name
+    ]
+    if not able:
+        name = game.spec.name
+        raise BadOption(
+            f"no shipped weights play {name} by policy; give weights=FILE, or: stratagem train {name}"
+        )
+    return next((path for path in able if game.spec.ruleset in policies[path]["rulesets"]), able[0])

@@ -1,5 +1,6 @@
 """The agent that plays a trained policy: in the simulator, and as a bot that only sees views."""
 
+import shutil
 from functools import partial
 
 import jax
@@ -7,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from stratagem.agents import make_agent
+from stratagem.agents import make_agent, policy
 from stratagem.agents.generals_senses import GeneralsSenses
-from stratagem.agents.policy import policy_of
+from stratagem.agents.policy import policy_of, shipped_policy
 from stratagem.core.errors import BadOption, DamagedFile
 from stratagem.games.generals import Generals
 from stratagem.learners.duel import duel
@@ -56,6 +57,21 @@ def test_the_shipped_network_beats_the_expander():
         policy_of(game, ""), jax.random.key(0)
     )
     assert (np.asarray(results) > 0).sum() >= 12
+
+
+def test_of_several_shipped_files_the_one_trained_under_these_rules_plays(monkeypatch, tmp_path, weights):
+    monkeypatch.setattr(policy, "SHIPPED", tmp_path)
+    with pytest.raises(BadOption, match="no shipped weights play generals"):
+        shipped_policy(GAME)
+    other = GeneralsSenses(hand_drawn(5, cap=40))
+    network = make_network(CHOICE, other, jax.random.key(0))
+    save_policy(tmp_path / "army-late.safetensors", network, CHOICE, other, {})
+    shutil.copy(weights, tmp_path / "army.safetensors")
+    assert shipped_policy(other.game).name == "army-late.safetensors"
+    assert shipped_policy(GAME).name == "army.safetensors"
+    assert (
+        shipped_policy(hand_drawn(5, cap=50)).name == "army.safetensors"
+    )  # the plainest name for rules unseen
 
 
 def test_without_temperature_it_does_not_depend_on_the_key(weights):
