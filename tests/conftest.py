@@ -11,6 +11,8 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Half of the time of the tests is compiling. What they compile runs for moments, so it need not be made very fast.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")
 if (
     threading.current_thread() is threading.main_thread()
     and signal.getsignal(signal.SIGINT) is signal.SIG_IGN

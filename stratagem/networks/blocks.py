@@ -133,11 +133,28 @@ class BoardNorm(eqx.Module):
         return normal * self.scale + self.bias
 
 
+@jax.custom_jvp
+def largest(board: Array) -> Array:
+    """float[C] from float[H, W, C]: the most that a channel has anywhere. Its gradient goes to the first such cell.
+
+    That of plain `max` looks for the cells that equal the most. A compiler that works the board out twice, rounding
+    otherwise, finds none and divides nought by nought.
+    """
+    return board.max(axis=(0, 1))
+
+
+@largest.defjvp
+def _(boards: tuple[Array], changes: tuple[Array]) -> tuple[Array, Array]:
+    first = boards[0].reshape(-1, boards[0].shape[-1]).argmax(0)
+    change = changes[0].reshape(-1, boards[0].shape[-1])
+    return largest(boards[0]), jnp.take_along_axis(change, first[None], axis=0)[0]
+
+
 def pool(board: Array, usual: int = 25) -> Array:
     """float[3·C] from float[H, W, C]: mean, mean weighted by how far the size is from usual, and maximum."""
     cells = board.shape[0] * board.shape[1]
     mean = board.mean(axis=(0, 1))
-    return jnp.concatenate([mean, mean * (cells / usual - 1), board.max(axis=(0, 1))])
+    return jnp.concatenate([mean, mean * (cells / usual - 1), largest(board)])
 
 
 class GlobalBlock(eqx.Module):

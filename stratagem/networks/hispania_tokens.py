@@ -34,7 +34,7 @@ class TokenJudgement(eqx.Module):
     def chances(self, legal: Array) -> Array:
         """float32[A]: log-probabilities."""
         sets = legal.reshape(-1, MASKS)
-        type = jax.nn.log_softmax(masked(self.type, jnp.arange(TYPES) == self.asked)).max()
+        type = jax.nn.log_softmax(masked(self.type, jnp.arange(TYPES) == self.asked))[self.asked]
         tile = jax.nn.log_softmax(masked(self.tile, sets.any(axis=1)))
         whole = type + tile[:, None] + self.units_given_tile(sets)
         return masked(whole, sets).reshape(-1)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from stratagem.networks.blocks import Conv, Dense, Training
+from stratagem.networks.blocks import Conv, Dense, Training, largest
 from stratagem.networks.judgements import Judgement
 from stratagem.networks.senses import BoardFeatures
 from stratagem.networks.transformer import Deep, fit_moves
@@ -126,4 +126,4 @@ def unfold(board: Array) -> Array:
 def summary(board: Array, present: Array) -> Array:
     """float[2·C]: mean and maximum over the cells that are there."""
     mean = jnp.where(present, board, 0).sum(axis=(0, 1)) / present.sum().astype(board.dtype)
-    return jnp.concatenate([mean, jnp.where(present, board, -jnp.inf).max(axis=(0, 1))])
+    return jnp.concatenate([mean, largest(jnp.where(present, board, -jnp.inf))])

@@ -20,7 +20,7 @@ from tests.learners.mesh_run import learner
 
 
 def started(*words, devices=1):
-    flags = f"--xla_force_host_platform_device_count={devices}"
+    flags = f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count={devices}"
     return subprocess.Popen(
         [sys.executable, "-m", "tests.learners.mesh_run", *map(str, words)],
         env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},

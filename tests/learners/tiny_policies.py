@@ -12,7 +12,7 @@ from tests.tiny_games import MatchingPennies
 
 KUHN = PPOConfig(
     network="mlp:width=64,depth=2,bins=1", games=512, steps=12, trace=0.95, top=1.0, minibatch=1024, gradient=1.0,
-    rate=0.2, rate_power=1.0, rate_high=2e-3, rate_low=1e-5, entropy=0.1, entropy_power=0.2, average=0.998,
+    rate=0.2, rate_power=1.0, rate_high=2e-3, rate_low=1e-5, entropy=0.3, entropy_power=0.3, average=0.998,
     iterations=600,
 )  # fmt: skip
 PENNIES = PPOConfig(

@@ -9,7 +9,7 @@ from stratagem.core.errors import BadOption, DamagedFile, RulesetMismatch, Unkno
 from stratagem.core.play import random_actions, start
 from stratagem.games.corso import Corso
 from stratagem.networks import cast, full_choice, make_network, parameters
-from stratagem.networks.blocks import BATCH, Conv, Training
+from stratagem.networks.blocks import BATCH, Conv, Training, largest
 from stratagem.networks.outputs import (
     all_sides,
     belief_output,
@@ -33,6 +33,34 @@ def position(game, moves, seed=0):
         actions = random_actions(game, playing._replace(state=state), jax.random.key(100 * seed + index))
         state = game.step(state, actions, None)
     return state
+
+
+def test_the_gradient_of_the_largest_goes_to_the_first_of_the_cells_that_have_it():
+    board = jnp.array([[[1.0, 5.0], [3.0, 2.0]], [[3.0, 4.0], [0.0, 5.0]]])
+    np.testing.assert_array_equal(largest(board), [3, 5])
+    wanted = [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]
+    np.testing.assert_array_equal(jax.grad(lambda board: largest(board).sum())(board), wanted)
+
+
+@pytest.mark.parametrize("level", [0, 1, 3])
+def test_gradients_are_numbers_however_much_the_compiler_works_out_anew(level):
+    network = make_network("global:channels=16,blocks=1", Corso(3, 2), jax.random.key(0))
+    network = jax.tree.map(
+        lambda leaf: leaf + 0.01 * jax.random.normal(jax.random.key(1), leaf.shape), network
+    )
+    views = jax.vmap(lambda state: Corso(3, 2).view(state, jnp.int32(0)))(
+        jax.tree.map(
+            lambda *leaves: jnp.stack(leaves), *(position(Corso(3, 2), 2, seed) for seed in range(8))
+        )
+    )
+
+    def loss(network):
+        return jax.vmap(lambda view: jax.nn.log_softmax(network(view).logits)[0])(views).sum()
+
+    options = {"xla_backend_optimization_level": level}
+    gradient = jax.jit(jax.grad(loss)).lower(network).compile(options)(network)
+    for one, other in zip(jax.tree.leaves(gradient), jax.tree.leaves(jax.grad(loss)(network)), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
 
 
 def test_the_papers_network_has_about_150_thousand_parameters():
