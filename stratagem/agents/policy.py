@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -18,6 +17,7 @@ from stratagem.agents.senses import senses_for
 from stratagem.agents.weight_files import SHIPPED, loaded
 from stratagem.core.errors import BadOption
 from stratagem.core.game import Game, View
+from stratagem.networks.judgements import drawn
 from stratagem.networks.senses import Senses
 from stratagem.networks.tensors import read_facts
 from stratagem.networks.weights import load_policy
@@ -43,16 +43,17 @@ class Policy:
     def senses(self) -> Senses:
         return senses_for(self.game)
 
+    @property
+    def network(self) -> Any:
+        return policy_of(self.game, self.weights)
+
     def memory(self) -> Any:
         return self.senses.blank()
 
     def act(self, memory: Any, view: View, legal: Array, key: Array) -> Array:
-        network = policy_of(self.game, self.weights)
         record = self.senses.observe(memory, view)[1]
-        chances = network(self.senses.features(record)).chances(legal)
-        if self.temperature == 0:
-            return jnp.argmax(chances).astype(jnp.int32)
-        return jax.random.categorical(key, chances / self.temperature).astype(jnp.int32)
+        chances = self.network(self.senses.features(record)).chances(legal)
+        return drawn(chances, self.temperature, key)
 
     def remember(self, memory: Any, view: View, action: Array) -> Any:
         return self.senses.note(self.senses.observe(memory, view)[0], jnp.asarray(action))

@@ -9,6 +9,7 @@ from jax import Array, lax
 
 from stratagem.core.game import Game, View
 from stratagem.learners.ppo_rollout import spread
+from stratagem.networks.judgements import drawn
 from stratagem.networks.senses import Senses
 
 
@@ -55,13 +56,11 @@ def duel(
         legal = game.legal(state)
         memory, record = senses.observe(memory, game.view(state, seat))
         chances = network(senses.features(record)).chances(legal[seat])
-        drawn = jnp.where(
-            heat > 0, jax.random.categorical(act_key, chances / jnp.maximum(heat, 1e-6)), jnp.argmax(chances)
-        ).astype(jnp.int32)
+        mine = drawn(chances, heat, act_key)
         rest = (seat + 1 + jnp.arange(seats - 1)) % seats
         views = jax.vmap(partial(game.view, state))(rest)
         answers = jax.vmap(rival.act)(other, views, legal[rest], jax.random.split(rival_key, seats - 1))
-        actions = jnp.zeros(seats, jnp.int32).at[seat].set(drawn).at[rest].set(answers)
+        actions = jnp.zeros(seats, jnp.int32).at[seat].set(mine).at[rest].set(answers)
         noted = jnp.where(game.to_move(state), actions, -1)
         stepped = game.step(state, actions, step_key)
         done = game.done(state)

@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from stratagem.core.game import Game, View
+from stratagem.networks.judgements import drawn
 from stratagem.networks.senses import Senses
 
 
@@ -37,6 +38,7 @@ class Snapshot:
 
     senses: Senses
     network: Any
+    heat: float = 1.0
 
     def memory(self) -> Any:
         return self.senses.blank()
@@ -44,7 +46,7 @@ class Snapshot:
     def act(self, memory: Any, view: View, legal: Array, key: Array) -> Array:
         record = self.senses.observe(memory, view)[1]
         chances = self.network(self.senses.features(record)).chances(legal)
-        return jax.random.categorical(key, chances).astype(jnp.int32)
+        return drawn(chances, self.heat, key)
 
     def remember(self, memory: Any, view: View, action: Array) -> Any:
         return self.senses.note(self.senses.observe(memory, view)[0], action)

@@ -22,7 +22,16 @@ from stratagem.core.game import Game
 from stratagem.learners.guests import Guest, partners_at
 from stratagem.learners.mesh import by_games, divided, everywhere, spread_rows
 from stratagem.learners.pool import Pool, new_pool, play_pool, renewed, seat_at, share_of
-from stratagem.learners.ppo_rollout import Lanes, Potential, Turn, restock, rewarding, rollout, start_lanes
+from stratagem.learners.ppo_rollout import (
+    Lanes,
+    Potential,
+    Turn,
+    begin_anew,
+    restock,
+    rewarding,
+    rollout,
+    start_lanes,
+)
 from stratagem.learners.ppo_update import (
     Sample,
     Weights,
@@ -50,6 +59,8 @@ class PPOConfig:
     """First positions made in advance, for games that are slow to set up; 0 makes each when it is needed."""
     restock: int = 64
     """How many of them are made anew in each iteration."""
+    scatter: int = 0
+    """Iterations before learning in which lanes begin one after another, so that long games differ in age."""
     discount: float = 1.0
     """Gamma: what a result is worth one decision earlier."""
     trace: float = 0.9
@@ -109,6 +120,8 @@ class PPOConfig:
                 raise BadOption(f"PPO: {name} is a share above 0 and up to 1, not {getattr(self, name)}")
         if self.pool and self.sparring:
             raise BadOption("PPO: a pool or sparring, not both at once")
+        if self.scatter < 0:
+            raise BadOption(f"PPO: scatter is a number of iterations, not {self.scatter}")
         for name in ("games", "steps", "minibatch", "epochs", "iterations", "chunk", "pool_games"):
             if getattr(self, name) < 1:
                 raise BadOption(f"PPO: {name} is at least 1, not {getattr(self, name)}")
@@ -173,7 +186,7 @@ class PPO(WholeState):
             )
         guests = partners_at(game, partners, round(config.sparring_share * config.games)) if partners else []
         self._start = functools.partial(start_learning, game, senses, config, guests)
-        step = functools.partial(iterate, game, senses, config, potential, mesh, guests)
+        step = functools.partial(iterate, game, senses, config, potential, mesh, guests, begun)
         if mesh is None:
             self._layout = None
             self._begin, self._iterate = jax.jit(self._start), jax.jit(step)
@@ -258,16 +271,23 @@ def iterate(
     potential: Potential | None,
     mesh: Mesh | None,
     guests: Sequence[Guest],
+    begun: int,
     learned: Learned,
 ) -> tuple[Learned, dict[str, Array]]:
     """One iteration, from games to weights."""
     key, stock_key, play_key, learn_key = jax.random.split(learned.key, 4)
     lanes = restock(game, learned.lanes, config.restock, stock_key)
+    age = learned.iteration - begun
+    if config.scatter:
+        seated = [seat_at(game, senses, learned.network, config.games)] if config.pool else guests
+        waits = jax.random.randint(jax.random.key(0), (config.games,), 1, config.scatter + 1)
+        lanes = begin_anew(game, senses, lanes, seated, age < waits, jax.random.fold_in(stock_key, 0))
+    resting = age < config.scatter
     player = cast(learned.network, jnp.dtype(config.precision))
     reward = rewarding(game, potential, config.shaping_at(learned.iteration))
     if learned.pool is None:
         lanes, turns = rollout(game, senses, player, lanes, config.steps, reward, play_key, guests)
-        learned, losses = learn(game, senses, config, learned, turns, learn_key, mesh)
+        learned, losses = learn(game, senses, config, learned, turns, learn_key, mesh, resting)
         learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes)
         return learned, losses | told(turns) | sparred(game, guests, turns)
 
@@ -277,7 +297,7 @@ def iterate(
     pool, lanes, turns = play_pool(
         game, senses, learned.pool, lanes, config.steps, config.chunk, play, play_key
     )
-    learned, losses = learn(game, senses, config, learned, turns, learn_key, mesh)
+    learned, losses = learn(game, senses, config, learned, turns, learn_key, mesh, resting)
     share = share_of(pool)
     pool = renewed(pool, learned.network, config.pool_wins, config.pool_games)
     learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes, pool=pool)
@@ -292,8 +312,9 @@ def learn(
     turns: Turn,
     key: Array,
     mesh: Mesh | None = None,
+    resting: Array | bool = False,
 ) -> tuple[Learned, dict[str, Array]]:
-    """The updates of one iteration."""
+    """The updates of one iteration; at rest they change nothing but Adam's means."""
     advantage, known = advantages_of(turns, config.discount, config.trace, config.cut_is_draw)
     known &= jnp.logical_not(turns.led)
     target = turns.value + advantage
@@ -304,7 +325,7 @@ def learn(
         scale = jnp.sqrt((jnp.square(samples.advantage) * samples.weight).sum() / samples.weight.sum())
         samples = samples._replace(advantage=samples.advantage / (scale + 1e-6))
     weights = Weights(config.clip, config.value_weight, config.sigma, config.entropy_at(learned.iteration))
-    rate = config.rate_at(learned.iteration)
+    rate = jnp.where(resting, 0.0, config.rate_at(learned.iteration))
 
     def update(learned: Learned, rows: Array) -> tuple[Learned, dict[str, Array]]:
         batch = spread_rows(jax.tree.map(lambda leaf: leaf[rows], samples), mesh)

@@ -119,17 +119,25 @@ def one_turn(
         first=jax.vmap(game.returns)(reached)[:, 0],
         led=led,
     )
-    onward = Lanes(
-        state=replaced(done, fresh_states(game, lanes.stock, count, start_key), reached),
-        memory=replaced(done, spread(senses.blank(), moved.shape), memory),
-        length=jnp.where(done, 0, length),
+    onward = Lanes(reached, memory, length, lanes.stock, known)
+    return begin_anew(game, senses, onward, guests, done, start_key), turn
+
+
+def begin_anew(
+    game: Game, senses: Senses, lanes: Lanes, guests: Sequence[Guest], where: Array, key: Array
+) -> Lanes:
+    """With new games in some lanes, bool[B]."""
+    count = lanes.length.shape[0]
+    return Lanes(
+        state=replaced(where, fresh_states(game, lanes.stock, count, key), lanes.state),
+        memory=replaced(where, spread(senses.blank(), (count, game.spec.seats)), lanes.memory),
+        length=jnp.where(where, 0, lanes.length),
         stock=lanes.stock,
         guests=tuple(
-            replaced(done[guest.lanes], guest.blank(), memory)
-            for guest, memory in zip(guests, known, strict=True)
+            replaced(where[guest.lanes], guest.blank(), memory)
+            for guest, memory in zip(guests, lanes.guests, strict=True)
         ),
     )
-    return onward, turn
 
 
 def look(game: Game, senses: Senses, lanes: Lanes) -> tuple[Any, Any, Array, Array]:

@@ -27,6 +27,12 @@ def masked(logits: Array, legal: Array) -> Array:
     return jnp.where(legal, logits, -2e9)
 
 
+def drawn(chances: Array, heat: Array | float, key: Array) -> Array:
+    """int32: an action drawn from log-probabilities; the hotter, the more at random, and 0 takes the likeliest."""
+    some = jax.random.categorical(key, chances / jnp.maximum(heat, 1e-6))
+    return jnp.where(jnp.asarray(heat) > 0, some, jnp.argmax(chances)).astype(jnp.int32)
+
+
 def value_of(belief: Array) -> Array:
     """float32 in [−1, 1] from float32[…, K]."""
     bins = belief.shape[-1]

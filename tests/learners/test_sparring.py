@@ -52,7 +52,32 @@ def test_a_quarter_of_the_decisions_is_the_partners_and_does_not_count():
     assert len(state.lanes.guests) == 2
 
 
+@pytest.mark.parametrize("others", [{}, {"sparring": "", "pool": 1}])
+def test_long_games_begin_one_after_another_before_anything_is_learned(others):
+    game = hand_drawn(5, cap=500)
+    config = replace(CONFIG, games=16, scatter=3, **others)
+    first = PPO(game, GeneralsSenses(game), config, partners=partners_of(config, game)).start(
+        jax.random.key(1)
+    )
+    # Schedules that have some of the plan behind them begin the same way.
+    learner = PPO(
+        game, GeneralsSenses(game), config, first.network, begun=10, partners=partners_of(config, game)
+    )
+    state = learner.start(jax.random.key(0))
+    for _ in range(3):
+        state, metrics = learner.iterate(state)
+        assert metrics["rate"] == 0
+        assert (np.asarray(state.network.rows) == np.asarray(first.network.rows)).all()
+    assert set(np.asarray(state.lanes.length)) == {8, 16, 24}
+    state, metrics = learner.iterate(state)
+    assert metrics["rate"] == pytest.approx(1e-4)
+    assert (np.asarray(state.network.rows) != np.asarray(first.network.rows)).any()
+    assert set(np.asarray(state.lanes.length)) == {16, 24, 32}
+
+
 def test_what_cannot_be_is_refused():
+    with pytest.raises(BadOption, match="scatter"):
+        replace(CONFIG, scatter=-1)
     with pytest.raises(BadOption, match="not both"):
         replace(CONFIG, pool=3)
     with pytest.raises(BadOption, match="sparring_share"):
