@@ -81,10 +81,32 @@ def guests_act(
         lanes, seats = jnp.asarray(guest.lanes), jnp.asarray(guest.seats)
         there = jax.tree.map(lambda leaf, lanes=lanes: leaf[lanes], state)
         views = jax.vmap(game.view)(there, seats)
-        keys = jax.random.split(jax.random.fold_in(key, number), len(lanes))
-        answers = jax.vmap(guest.agent.act)(memory, views, legal[lanes, seats], keys)
+        own_key = jax.random.fold_in(key, number)
+        if game.spec.dynamics == "simultaneous":
+            keys = jax.random.split(own_key, len(lanes))
+            answers = jax.vmap(guest.agent.act)(memory, views, legal[lanes, seats], keys)
+        else:
+            answers = in_turn(game, guest, memory, state, legal, moved, own_key)
         noted = jnp.where(moved[lanes, seats], answers, -1)
         kept.append(jax.vmap(guest.agent.remember)(memory, views, noted))
         action = action.at[lanes, seats].set(jnp.where(noted >= 0, answers, action[lanes, seats]))
         led = led.at[lanes, seats].set(True)
     return action, led, tuple(kept)
+
+
+def in_turn(
+    game: Game, guest: Guest, memory: Any, state: Any, legal: Array, moved: Array, key: Array
+) -> Array:
+    """int32[K]: what the seat to move would do, for all seats of its lane: one question a lane."""
+    lanes, lane_of = np.unique(guest.lanes, return_inverse=True)
+    entries = np.zeros((len(lanes), game.spec.seats), np.int32)  # someone else's seat: any answer does
+    entries[lane_of, guest.seats] = np.arange(len(guest.lanes))
+    mover = jnp.argmax(moved[lanes], axis=1)
+    entry = jnp.asarray(entries)[jnp.arange(len(lanes)), mover]
+    there, mine = (
+        jax.tree.map(lambda leaf: leaf[lanes], state),
+        jax.tree.map(lambda leaf: leaf[entry], memory),
+    )
+    views = jax.vmap(game.view)(there, mover)
+    keys = jax.random.split(key, len(lanes))
+    return jax.vmap(guest.agent.act)(mine, views, legal[lanes, mover], keys)[lane_of]

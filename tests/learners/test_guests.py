@@ -1,6 +1,6 @@
 """Guests take the seats that are theirs, remember for themselves, and are not learned from; a pool keeps its rule."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from stratagem.learners.ppo import PPO, PPOConfig
 from stratagem.learners.ppo_rollout import Turn, rewarding, rollout, start_lanes
 from stratagem.learners.run import Run, run
 from stratagem.networks import make_network
+from stratagem.networks.senses import PlainSenses
 from tests.learners.test_ppo_resume import Passing, assert_equal
 from tests.small_generals import hand_drawn
 
@@ -47,6 +48,41 @@ def test_guests_have_their_seats_and_no_others():
     # Six turns make a game: it has begun anew, and so has the memory, which counts the turns.
     np.testing.assert_array_equal(lanes.guests[0], [2, 2])
     np.testing.assert_array_equal(lanes.guests[1], [2, 2, 2])
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Plays the legal action that its own moves so far point at, and remembers them; asked for nobody else's."""
+
+    def memory(self):
+        return jnp.int32(0)
+
+    def act(self, memory, view, legal, key):
+        return jnp.argsort(~legal, stable=True)[memory % legal.sum()].astype(jnp.int32)
+
+    def remember(self, memory, view, action):
+        return memory + (action >= 0)
+
+
+def test_where_seats_move_in_turn_each_guest_plays_from_its_own_memory():
+    game = Corso(players=3)
+    senses = PlainSenses(game)
+    guest = Guest(Counting(), *np.array([[1, 3, 1, 2, 3], [0, 0, 2, 1, 1]]))
+    network = make_network("mlp:width=8,depth=1", senses, jax.random.key(1))
+    lanes = start_lanes(game, senses, 4, 0, jax.random.key(0), [guest])
+    steps = 7  # no game of this board is over by then
+    lanes, turns = rollout(
+        game, senses, network, lanes, steps, rewarding(game, None, 0.0), jax.random.key(2), [guest]
+    )
+    assert not turns.done.any()
+    legal = np.unpackbits(np.asarray(turns.legal), axis=-1, count=game.spec.actions).astype(bool)
+    moved = np.asarray(turns.moved)[:, guest.lanes, guest.seats].T  # [K, T]
+    for lane, seat, turns_of_it in zip(guest.lanes, guest.seats, moved, strict=True):
+        assert turns_of_it.sum() >= 2
+        for before, time in enumerate(np.flatnonzero(turns_of_it)):
+            able = np.flatnonzero(legal[time, lane, seat])
+            assert turns.action[time, lane, seat] == able[before % len(able)]
+    np.testing.assert_array_equal(lanes.guests[0], moved.sum(axis=1))
 
 
 def results(first, done):
