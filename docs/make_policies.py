@@ -7,12 +7,12 @@
     python docs/make_policies.py --stage large --start OUT/middle.safetensors --minutes 9 --out OUT
 
 A stage is a board or a map. For Generals: first the moves of teachers on 8 to 12 a side, then self-play there, on 12 to
-15, on 18 to 24, with one network. For Hispania: iberia-clone, iberia-small, iberia-medium, hispania, and iberia-flat, a
-plain network on the small map to compare with. OUT gets the weights (bfloat16) and metrics of the stage as it goes, and
-a snapshot every few minutes for the rating curve (benchmarks/ppo_curve.py). On the same machine `--resume` goes on
-exactly where the stage was left; on another one `--start` with the weights of the same stage goes on with its
-schedules, in new games and with Adam anew. What was spent before is read from the file and added up in the next one.
-Settings: `--set rate_high=1e-4 games=1024`.
+15, on 18 to 24, with one network. For Hispania: iberia-small, iberia-medium, hispania-clone (the moves of `historical`
+on the full map), hispania, and iberia-flat, a plain network on the small map to compare with. OUT gets the weights
+(bfloat16) and metrics of the stage as it goes, and a snapshot every few minutes for the rating curve
+(benchmarks/ppo_curve.py). On the same machine `--resume` goes on exactly where the stage was left; on another one
+`--start` with the weights of the same stage goes on with its schedules, in new games and with Adam anew. What was
+spent before is read from the file and added up in the next one. Settings: `--set rate_high=1e-4 games=1024`.
 """
 
 import argparse
@@ -66,21 +66,17 @@ def generals(board: str) -> str:
 AGAINST_HUNTER = ("sparring=hunter", "sparring_share=0.25")
 # On a larger board the policy is no beginner: its entropy goes on where it was, and does not start anew.
 GROWN = ("shaping=0", "rate_high=1e-4", "entropy=0.012", "entropy_power=0", *AGAINST_HUNTER)
-# As found on two cores with the small network; these stages have not run on a graphics card with it.
-AGAINST_HISTORICAL = (
-    "shaping=0", "entropy=0.02", "entropy_power=0", "rate_high=2e-4", "sparring=historical", "sparring_share=0.5",
-)  # fmt: skip
 SMALL, MEDIUM, FULL = (f"hispania:scenario={name}" for name in ("iberia-small", "iberia-medium", "hispania"))
 STAGES = {
     "clone": Stage(generals("8-12"), ("iterations=150",), ("hunter", "cascade")),
     "small": Stage(generals("8-12"), ("shaping=0", *AGAINST_HUNTER)),
     "middle": Stage(generals("12-15"), GROWN),
     "large": Stage(generals("18-24"), (*GROWN, "games=1024", "steps=256")),
-    "iberia-clone": Stage(SMALL, ("iterations=100",), ("historical",)),
-    "iberia-small": Stage(SMALL, AGAINST_HISTORICAL),
-    "iberia-flat": Stage(SMALL, ("network=flat:width=512,depth=3", *AGAINST_HISTORICAL)),
-    "iberia-medium": Stage(MEDIUM, ("games=1024", *AGAINST_HISTORICAL)),
-    "hispania": Stage(FULL, AGAINST_HISTORICAL, preset="best"),
+    "iberia-small": Stage(SMALL),
+    "iberia-flat": Stage(SMALL, ("network=flat:width=384,depth=3",)),
+    "iberia-medium": Stage(MEDIUM, ("rate_high=3e-4",)),
+    "hispania-clone": Stage(FULL, ("iterations=100",), ("historical",), preset="best"),
+    "hispania": Stage(FULL, preset="best"),
 }
 
 

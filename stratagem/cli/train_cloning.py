@@ -42,7 +42,9 @@ def source_of(
     for name, agent in zip(teachers, agents, strict=True):
         if not agent.traceable:
             raise BadOption(f"--teachers: {name} cannot be compiled; see stratagem games {game.spec.name}")
-    return Teachers(game, senses, agents, config.games, config.steps, config.stock, config.restock)
+    return Teachers(
+        game, senses, agents, config.games, config.steps, config.stock, config.restock, config.scatter
+    )
 
 
 class Reader:

@@ -12,7 +12,16 @@ from jax import Array, lax
 from stratagem.core.errors import BadOption
 from stratagem.core.game import Game
 from stratagem.learners.guests import Guest
-from stratagem.learners.ppo_rollout import Lanes, look, restock, rewarding, rollout, spread, start_lanes
+from stratagem.learners.ppo_rollout import (
+    Lanes,
+    look,
+    restock,
+    rewarding,
+    rollout,
+    scattered,
+    spread,
+    start_lanes,
+)
 from stratagem.learners.ppo_update import advantages_of
 
 
@@ -55,20 +64,25 @@ class Teachers:
     """First positions made in advance; 0 makes each when it is needed."""
     restock: int = 64
     """How many of them are made anew in each iteration."""
+    scatter: int = 0
+    """Iterations over which the lanes begin one after another."""
     trace: float = 0.98
     """Lambda: how far a target looks ahead where a game has not ended yet."""
 
     def start(self, key: Array) -> Lanes:
         return start_lanes(self.game, self.senses, self.lanes, self.stock, key, self.guests)
 
-    def fetch(self, iteration: int) -> Any:
-        return ()
+    def fetch(self, iteration: int) -> Array:
+        return jnp.int32(iteration)
 
     def moves(
-        self, student: Any, carried: Lanes, fetched: Any, key: Array
+        self, student: Any, carried: Lanes, fetched: Array, key: Array
     ) -> tuple[Any, Moves, dict[str, Array]]:
         stock_key, play_key = jax.random.split(key)
         lanes = restock(self.game, carried, self.restock, stock_key)
+        if self.scatter:
+            own_key = jax.random.fold_in(stock_key, 0)
+            lanes = scattered(self.game, self.senses, lanes, self.guests, fetched, self.scatter, own_key)
         reward = rewarding(self.game, None, 0.0)
         lanes, turns = rollout(
             self.game, self.senses, student, lanes, self.steps, reward, play_key, self.guests

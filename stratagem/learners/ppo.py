@@ -26,10 +26,10 @@ from stratagem.learners.ppo_rollout import (
     Lanes,
     Potential,
     Turn,
-    begin_anew,
     restock,
     rewarding,
     rollout,
+    scattered,
     start_lanes,
 )
 from stratagem.learners.ppo_update import (
@@ -60,7 +60,8 @@ class PPOConfig:
     restock: int = 64
     """How many of them are made anew in each iteration."""
     scatter: int = 0
-    """Iterations before learning in which lanes begin one after another, so that long games differ in age."""
+    """Iterations before learning in which lanes begin one after another, so that long games differ in age.
+    (Lessons go on meanwhile.)"""
     discount: float = 1.0
     """Gamma: what a result is worth one decision earlier."""
     trace: float = 0.9
@@ -280,8 +281,7 @@ def iterate(
     age = learned.iteration - begun
     if config.scatter:
         seated = [seat_at(game, senses, learned.network, config.games)] if config.pool else guests
-        waits = jax.random.randint(jax.random.key(0), (config.games,), 1, config.scatter + 1)
-        lanes = begin_anew(game, senses, lanes, seated, age < waits, jax.random.fold_in(stock_key, 0))
+        lanes = scattered(game, senses, lanes, seated, age, config.scatter, jax.random.fold_in(stock_key, 0))
     resting = age < config.scatter
     player = cast(learned.network, jnp.dtype(config.precision))
     reward = rewarding(game, potential, config.shaping_at(learned.iteration))

@@ -140,6 +140,14 @@ def begin_anew(
     )
 
 
+def scattered(
+    game: Game, senses: Senses, lanes: Lanes, guests: Sequence[Guest], age: Array, over: int, key: Array
+) -> Lanes:
+    """With the lanes held back whose turn to begin has not come, of iterations 0 to `over` − 1."""
+    waits = jax.random.randint(jax.random.key(0), lanes.length.shape, 1, over + 1)
+    return begin_anew(game, senses, lanes, guests, age < waits, key)
+
+
 def look(game: Game, senses: Senses, lanes: Lanes) -> tuple[Any, Any, Array, Array]:
     """(Memory with the new views in it, records, bool[B, P, A] legal, bool[B, P] to move) of all seats."""
     seats = jnp.arange(game.spec.seats)

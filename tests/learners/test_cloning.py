@@ -14,6 +14,7 @@ from stratagem.core.errors import BadOption
 from stratagem.learners.cloning import Cloning, CloningConfig, drawn
 from stratagem.learners.cloning_sources import Games, Moves, Recorded, Teachers, seated
 from stratagem.learners.run import Run, run
+from stratagem.networks import make_network
 from tests.learners.test_ppo_resume import Passing, assert_equal
 from tests.small_generals import hand_drawn
 
@@ -48,6 +49,15 @@ def test_the_student_moves_as_its_teacher_and_knows_how_its_games_end(learner):
     assert rows[-1]["policy_loss"] < 0.2 * rows[0]["policy_loss"]
     assert rows[-1]["error"] < 0.05  # who never moves draws
     assert rows[-1]["undecided"] == 1
+
+
+def test_games_of_teachers_may_begin_one_after_another(source):
+    source = replace(source, lanes=16, steps=2, scatter=3)
+    student, lanes = make_network(CONFIG.network, SENSES, jax.random.key(0)), source.start(jax.random.key(1))
+    moves = jax.jit(source.moves)
+    for iteration in range(4):
+        lanes, *_ = moves(student, lanes, source.fetch(iteration), jax.random.key(iteration))
+        assert set(np.asarray(lanes.length)) == [{2}, {2, 4}, {2, 4, 6}, {4, 6, 8}][iteration]
 
 
 def test_a_run_that_was_stopped_ends_bit_for_bit_like_one_that_was_not(learner, tmp_path):

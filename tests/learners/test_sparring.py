@@ -13,6 +13,7 @@ from stratagem.core.errors import BadOption
 from stratagem.games import make_game
 from stratagem.learners.guests import partners_at
 from stratagem.learners.ppo import PPO, PPOConfig
+from stratagem.networks import make_network
 from tests.small_generals import hand_drawn
 
 GAME = hand_drawn(5, cap=6)
@@ -56,22 +57,18 @@ def test_a_quarter_of_the_decisions_is_the_partners_and_does_not_count():
 def test_long_games_begin_one_after_another_before_anything_is_learned(others):
     game = hand_drawn(5, cap=500)
     config = replace(CONFIG, games=16, scatter=3, **others)
-    first = PPO(game, GeneralsSenses(game), config, partners=partners_of(config, game)).start(
-        jax.random.key(1)
-    )
+    first = make_network(SMALL, GeneralsSenses(game), jax.random.key(1))
     # Schedules that have some of the plan behind them begin the same way.
-    learner = PPO(
-        game, GeneralsSenses(game), config, first.network, begun=10, partners=partners_of(config, game)
-    )
+    learner = PPO(game, GeneralsSenses(game), config, first, begun=10, partners=partners_of(config, game))
     state = learner.start(jax.random.key(0))
     for _ in range(3):
         state, metrics = learner.iterate(state)
         assert metrics["rate"] == 0
-        assert (np.asarray(state.network.rows) == np.asarray(first.network.rows)).all()
+        assert (np.asarray(state.network.rows) == np.asarray(first.rows)).all()
     assert set(np.asarray(state.lanes.length)) == {8, 16, 24}
     state, metrics = learner.iterate(state)
     assert metrics["rate"] == pytest.approx(1e-4)
-    assert (np.asarray(state.network.rows) != np.asarray(first.network.rows)).any()
+    assert (np.asarray(state.network.rows) != np.asarray(first.rows)).any()
     assert set(np.asarray(state.lanes.length)) == {16, 24, 32}
 
 
