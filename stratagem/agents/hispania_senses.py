@@ -52,7 +52,11 @@ class HispaniaSenses:
 
     def potential(self, state: State) -> Array:
         """float32[P]: the lead in victory points, with those that the next count would bring."""
-        return lead(self.game.tables, widen(state))
+        return lead(self.game.tables, prospects(self.game.tables, widen(state)))
+
+    def margin(self, state: State) -> Array:
+        """float32[P]: the lead in victory points at the end."""
+        return lead(self.game.tables, state.vp)
 
     def features(self, record: State) -> Campaign:
         tables, state = self.game.tables, widen(record)

@@ -61,9 +61,11 @@ def by_player(tables: Tables, values: Array) -> Array:
     return jnp.where(players, values, 0).sum(axis=1)
 
 
-def lead(tables: Tables, state: State) -> Array:
-    """float32[P] between −1 and 1: how far each player is ahead of its best rival, as a share of their points."""
-    scores = by_player(tables, prospects(tables, state).astype(jnp.float32))
-    own = np.eye(len(tables.scenario.players), dtype=bool)
-    best = jnp.where(own, -jnp.inf, scores).max(axis=1)
-    return (scores - best) / (scores + best + 10.0)
+def lead(tables: Tables, points: Array) -> Array:
+    """float32[P] from the points of nations: how far each player is above a fair share, as a part of that share.
+
+    With two players it is the difference as a share of both. Five points each are added, so that the first do not
+    decide; the sum over players is zero.
+    """
+    scores = by_player(tables, points.astype(jnp.float32)) + 5.0
+    return len(scores) * scores / scores.sum() - 1

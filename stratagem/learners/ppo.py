@@ -23,6 +23,7 @@ from stratagem.learners.guests import Guest, partners_at
 from stratagem.learners.mesh import by_games, divided, everywhere, spread_rows
 from stratagem.learners.pool import Pool, new_pool, play_pool, renewed, seat_at, share_of
 from stratagem.learners.ppo_rollout import (
+    Goal,
     Lanes,
     Potential,
     Turn,
@@ -72,6 +73,8 @@ class PPOConfig:
     """Share of the gain in potential that is added to the reward."""
     shaping_until: int = 0
     """The iteration by which that share has fallen to nothing; 0 if it stays."""
+    margin: float = 0.0
+    """Part of the result that is not who won but by how much, in games that tell."""
     pool: int = 0
     """Earlier versions of the network to play against, instead of playing against itself; 0 for none."""
     pool_wins: float = 0.6
@@ -119,6 +122,8 @@ class PPOConfig:
         for name in ("top", "sparring_share"):
             if not 0 < getattr(self, name) <= 1:
                 raise BadOption(f"PPO: {name} is a share above 0 and up to 1, not {getattr(self, name)}")
+        if not 0 <= self.margin <= 1:
+            raise BadOption(f"PPO: margin is a part from 0 to 1, not {self.margin}")
         if self.pool and self.sparring:
             raise BadOption("PPO: a pool or sparring, not both at once")
         if self.scatter < 0:
@@ -180,14 +185,14 @@ class PPO(WholeState):
         partners: Sequence[Any] = (),
     ):
         self.game, self.senses, self.config, self._first, self._begun = game, senses, config, first, begun
-        potential = potential_of(senses, config)
+        potential, goal = potential_of(senses, config), goal_of(senses, config)
         if bool(partners) != bool(config.sparring):
             raise BadOption(
                 f"PPO: sparring is {config.sparring!r}, and {len(partners)} partners came: name them and bring them"
             )
         guests = partners_at(game, partners, round(config.sparring_share * config.games)) if partners else []
         self._start = functools.partial(start_learning, game, senses, config, guests)
-        step = functools.partial(iterate, game, senses, config, potential, mesh, guests, begun)
+        step = functools.partial(iterate, game, senses, config, potential, goal, mesh, guests, begun)
         if mesh is None:
             self._layout = None
             self._begin, self._iterate = jax.jit(self._start), jax.jit(step)
@@ -241,6 +246,15 @@ def potential_of(senses: Any, config: PPOConfig) -> Potential | None:
     return senses.potential
 
 
+def goal_of(senses: Any, config: PPOConfig) -> Goal | None:
+    """By how much a game was won, if that counts."""
+    if not config.margin:
+        return None
+    if not hasattr(senses, "margin"):
+        raise Unsupported(f"{senses.spec.name} does not tell by how much a game was won; try --set margin=0")
+    return Goal(senses.margin, config.margin)
+
+
 def start_learning(
     game: Game, senses: Senses, config: PPOConfig, guests: Sequence[Guest], key: Array
 ) -> Learned:
@@ -270,6 +284,7 @@ def iterate(
     senses: Senses,
     config: PPOConfig,
     potential: Potential | None,
+    goal: Goal | None,
     mesh: Mesh | None,
     guests: Sequence[Guest],
     begun: int,
@@ -284,7 +299,7 @@ def iterate(
         lanes = scattered(game, senses, lanes, seated, age, config.scatter, jax.random.fold_in(stock_key, 0))
     resting = age < config.scatter
     player = cast(learned.network, jnp.dtype(config.precision))
-    reward = rewarding(game, potential, config.shaping_at(learned.iteration))
+    reward = rewarding(game, potential, config.shaping_at(learned.iteration), goal)
     if learned.pool is None:
         lanes, turns = rollout(game, senses, player, lanes, config.steps, reward, play_key, guests)
         learned, losses = learn(game, senses, config, learned, turns, learn_key, mesh, resting)

@@ -185,15 +185,27 @@ def judge(senses: Senses, network: Any, record: Any) -> Any:
     return jax.vmap(jax.vmap(lambda one: network(senses.features(one))))(record)
 
 
-def rewarding(game: Game, potential: Potential | None, share: Array | float) -> Callable[[Any, Any], Array]:
+class Goal(NamedTuple):
+    """Whose margin counts, and for which part of the result."""
+
+    margin: Potential
+    share: float
+
+
+def rewarding(
+    game: Game, potential: Potential | None, share: Array | float, goal: Goal | None = None
+) -> Callable[[Any, Any], Array]:
     """float32[P] from (state before, state after): the result, and a share of the gain in potential.
 
-    The potential of a finished game is zero, so that over a game all gains add up to minus that of its first state,
-    whatever was played.
+    With a goal, a part of the result is not who won but by how much. The potential of a finished game is zero, so
+    that over a game all gains add up to minus that of its first state, whatever was played.
     """
 
     def reward(before: Any, after: Any) -> Array:
         result = game.returns(after)
+        if goal is not None:
+            margin = jnp.where(game.done(after), goal.margin(after), 0.0)
+            result = (1 - goal.share) * result + goal.share * margin
         if potential is None:
             return result
         reached = jnp.where(game.done(after), 0.0, potential(after))
