@@ -12,7 +12,7 @@ from stratagem.agents import make_agent
 from stratagem.agents.hispania_alignment import alignment, expected
 from stratagem.agents.hispania_odds import enemies_of, groups_of, hit_chance, stacks_of, victory
 from stratagem.agents.hispania_senses import HispaniaSenses
-from stratagem.agents.hispania_worth import coming, gains, lead
+from stratagem.agents.hispania_worth import coming, gains
 from stratagem.agents.policy import shipped_policy
 from stratagem.games.hispania.rules import Hispania
 from stratagem.games.hispania.stacks import row_of
@@ -63,10 +63,23 @@ def test_the_lead_counts_points_in_sight_and_is_even_for_nobody_ahead():
     state = SMALL.init(jax.random.key(0))
     # Iberians: Ilerda 1 + 1 + 1, Tarraco 2, Saguntum 1 + 1, Valentia 2 + 1. Celtiberians: Numantia 1 + 1 + 1, 1, 1.
     eagles, towers = 3 + 2 + 2 + 3, 3 + 1 + 1
-    found = jax.jit(lead, static_argnums=0)(SMALL.tables, widen(state))
+    found = jax.jit(HispaniaSenses(SMALL).potential)(state)
     np.testing.assert_allclose(
         found, np.array([1, -1]) * (eagles - towers) / (eagles + towers + 10), rtol=1e-5
     )
+
+
+def test_the_margin_is_what_each_of_four_has_above_a_fair_share_of_the_points_that_were_counted():
+    game = Hispania("hispania")
+    state = game.init(jax.random.key(0))
+    player = np.array(game.tables.of_nation("player"))
+    points = np.array([115, 75, 55, 35])  # with five more each, 300 in all
+    first = np.array([np.flatnonzero(player == seat)[0] for seat in range(4)])
+    vp = jnp.zeros_like(state.vp).at[first].set(jnp.asarray(points, state.vp.dtype))
+    state = state._replace(vp=vp)
+    np.testing.assert_array_equal(game.scores(state), points)
+    found = jax.jit(HispaniaSenses(game).margin)(state)
+    np.testing.assert_allclose(found, [0.6, 80 / 75 - 1, -0.2, 40 / 75 - 1], rtol=1e-5)
 
 
 def test_alignment_by_hand():

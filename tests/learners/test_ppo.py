@@ -12,7 +12,7 @@ from tiny_policies import KUHN, PENNIES, SeatedPennies, kuhn_policy, kuhn_value,
 
 from stratagem.core.errors import BadOption, Unsupported
 from stratagem.core.game import GameSpec
-from stratagem.learners.ppo import PPO, PPOConfig, one_update, optimiser, told
+from stratagem.learners.ppo import PPO, PPOConfig, goal_of, one_update, optimiser, told
 from stratagem.learners.ppo_rollout import Turn, rewarding, rollout, start_lanes
 from stratagem.learners.ppo_update import (
     Sample,
@@ -268,6 +268,10 @@ class Leading:
         lead = jnp.where(state.cells[4] == 1, 0.5, jnp.where(state.cells[4] == 2, -0.5, 0.125))
         return jnp.stack([lead, -lead])
 
+    def margin(self, state):
+        free = (state.cells == 0).sum() / 8  # a win is the higher the sooner it comes
+        return jnp.where(state.cells[4] == 1, 1, -1) * jnp.stack([free, -free])
+
 
 def test_shaping_adds_up_to_minus_the_first_potential_whatever_is_played():
     game = TicTacToe()
@@ -281,6 +285,20 @@ def test_shaping_adds_up_to_minus_the_first_potential_whatever_is_played():
             state = after
         assert game.done(state)
         np.testing.assert_allclose(extra, [-0.125, 0.125], atol=1e-6)
+
+
+def test_a_part_of_the_result_is_by_how_much_and_nothing_is_paid_before_the_end():
+    game = TicTacToe()
+    senses = Leading(game)
+    reward = rewarding(game, None, 0.0, goal_of(senses, replace(KUHN, margin=0.75)))
+    state, paid = game.init(None), []
+    for move in (4, 0, 3, 1, 5):
+        after = game.step(state, jnp.array([move, move]), None)
+        paid.append(reward(state, after))
+        state = after
+    np.testing.assert_array_equal(paid[:-1], np.zeros((4, 2)))
+    assert paid[-1].tolist() == [0.25 + 0.75 * 0.5, -0.25 - 0.75 * 0.5]
+    assert goal_of(senses, KUHN) is None
 
 
 def test_kuhn_poker_reaches_its_value_and_stays_there():
@@ -328,6 +346,10 @@ def test_options_that_make_no_sense_are_refused():
         PPOConfig(top=0.0)
     with pytest.raises(BadOption, match="steps is at least 1"):
         PPOConfig(steps=0)
+    with pytest.raises(BadOption, match="margin is a part"):
+        PPOConfig(margin=1.5)
+    with pytest.raises(Unsupported, match="by how much"):
+        PPO(KuhnPoker(), PlainSenses(KuhnPoker()), replace(KUHN, margin=0.5))
     with pytest.raises(Unsupported, match="no potential"):
         PPO(KuhnPoker(), PlainSenses(KuhnPoker()), replace(KUHN, shaping=0.5))
     with pytest.raises(BadOption, match="try mlp"):
