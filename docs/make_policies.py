@@ -71,11 +71,14 @@ STAGES = {
     "clone": Stage(generals("8-12"), ("iterations=150",), ("hunter", "cascade")),
     "small": Stage(generals("8-12"), ("shaping=0", *AGAINST_HUNTER)),
     "middle": Stage(generals("12-15"), GROWN),
-    "large": Stage(generals("18-24"), (*GROWN, "games=1024", "steps=256")),
+    "large": Stage(
+        generals("18-24"),
+        (*GROWN, "games=1024", "steps=256", "rate=0.02", "sparring=hunter+cascade", "sparring_share=0.4"),
+    ),
     "iberia-small": Stage(SMALL),
     "iberia-flat": Stage(SMALL, ("network=flat:width=384,depth=3",)),
     "iberia-medium": Stage(MEDIUM, ("rate_high=3e-4",)),
-    "hispania-clone": Stage(FULL, ("iterations=100",), ("historical",), preset="best"),
+    "hispania-clone": Stage(FULL, ("iterations=40", "share=0.5"), ("historical",), preset="best"),
     "hispania": Stage(FULL, preset="best"),
 }
 

@@ -81,7 +81,8 @@ TOKEN_PRESETS: dict[str, Preset] = {
         evaluate=100,
     ),
 }
-# The full map for four, begun with what was learned on smaller ones: --start FILE. Who never wins learns from shaping.
+# The full map for four, begun with what was learned on smaller ones: --start FILE. Who hardly ever wins learns from
+# shaping, and from how much it has won.
 TOKEN_PRESETS["best"] = Preset(
     board="scenario=hispania",
     config=replace(
@@ -89,9 +90,14 @@ TOKEN_PRESETS["best"] = Preset(
         games=2048,
         scatter=20,
         sparring_share=0.8,
-        shaping=1.0,
-        shaping_until=1000,
+        shaping=0.8,
+        shaping_until=200,
+        margin=0.8,
+        top=0.7,
+        epochs=2,
+        rate=0.1,
         rate_high=3e-4,
+        entropy=0.005,
         iterations=1000,
     ),
     rivals=("historical",),
