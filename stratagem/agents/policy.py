@@ -2,9 +2,10 @@
 
 One network plays boards of all sizes, so a file is only asked to be of the same game: sizes, caps and maps may differ
 from those it was trained on, and how well it plays there is for the arena to say. Of several shipped files the one
-trained on the map at hand plays it.
+trained on the map at hand plays it, or on the board that is nearest in size.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from stratagem.agents.senses import senses_for
 from stratagem.agents.weight_files import SHIPPED, loaded
 from stratagem.core.errors import BadOption
 from stratagem.core.game import Game, View
+from stratagem.core.registry import split_choice
 from stratagem.networks.judgements import drawn
 from stratagem.networks.senses import Senses
 from stratagem.networks.tensors import read_facts
@@ -69,7 +71,10 @@ def _policy_in(path: str, game: Game) -> Any:
 
 
 def shipped_policy(game: Game) -> Path:
-    """The weight file in the package that plays this game; one trained under these very rules before the others."""
+    """The weight file in the package that plays this game.
+
+    One trained under these very rules comes before the others, then boards nearest in size, then the plainest name.
+    """
     policies = {
         path: read_facts(path) for path in sorted(SHIPPED.glob("*.safetensors"), key=lambda path: path.stem)
     }
@@ -81,4 +86,17 @@ def shipped_policy(game: Game) -> Path:
         raise BadOption(
             f"no shipped weights play {name} by policy; give weights=FILE, or: stratagem train {name}"
         )
-    return next((path for path in able if game.spec.ruleset in policies[path]["rulesets"]), able[0])
+    return min(able, key=lambda path: _distance(game, policies[path]["rulesets"]))
+
+
+def _distance(game: Game, rulesets: dict[str, str]) -> float:
+    """How far the boards of a file are from those of the game; less than nothing under the same rules."""
+    if game.spec.ruleset in rulesets:
+        return -1.0
+    return min(abs(math.log(_cells(title) / _cells(game.spec.title))) for title in rulesets.values())
+
+
+def _cells(title: str) -> int:
+    """The size of the largest board; one for games without boards."""
+    options = split_choice(title)[1]
+    return int(options.get("width", 1)) * int(options.get("height", 1))

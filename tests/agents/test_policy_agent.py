@@ -74,6 +74,16 @@ def test_of_several_shipped_files_the_one_trained_under_these_rules_plays(monkey
     )  # the plainest name for rules unseen
 
 
+def test_of_several_shipped_files_the_one_for_boards_of_nearest_size_plays(monkeypatch, tmp_path):
+    monkeypatch.setattr(policy, "SHIPPED", tmp_path)
+    for side in (24, 12):
+        senses = GeneralsSenses(Generals(width=side, height=side))
+        network = make_network(CHOICE, senses, jax.random.key(0))
+        save_policy(tmp_path / f"army-{side}.safetensors", network, CHOICE, senses, {})
+    chosen = [shipped_policy(Generals(width=side, height=side)).stem for side in (6, 12, 16, 18, 24, 30)]
+    assert chosen == ["army-12", "army-12", "army-12", "army-24", "army-24", "army-24"]
+
+
 def test_without_temperature_it_does_not_depend_on_the_key(weights):
     state = GAME.init(jax.random.key(1))._replace(turn=jnp.int32(20))
     agent = make_agent(f"policy:weights={weights},temperature=0", GAME)
