@@ -9,12 +9,15 @@ import pytest
 
 from stratagem.agents import make_agent
 from stratagem.agents.general import Expectimax, position_of
-from stratagem.agents.general_expectimax import MOST_ACTIONS, leaf, list_actions
+from stratagem.agents.general_expectimax import MOST_ACTIONS, list_actions, root_values
+from stratagem.agents.general_heuristic import GARRISON, IS_MOAT, leaf
+from stratagem.agents.general_reply import replied
 from stratagem.arena.match import play_games
 from stratagem.core.errors import BadOption
 from stratagem.games.general import General
 
 GAME = General()
+CROWDED = np.any([IS_MOAT, *GARRISON], axis=0)
 afterstate, outcomes, legal_of, resolve, view_of, done = map(
     jax.jit, (GAME.afterstate, GAME.outcomes, GAME.legal, GAME.resolve, GAME.view, GAME.done)
 )
@@ -127,6 +130,30 @@ def test_two_actions_ahead_is_the_mean_over_the_dice_of_the_best_answer(text):
     sign = 1 if int(state.turn) % 2 == 0 else -1
     expected = [sign * slow_worth(state, int(action), 2, 1.0) for action in actions]
     assert values == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("position", [0.0, 0.7])
+def test_the_sweep_over_all_dice_finds_the_best_answer_to_each(position):
+    """Positions at random, crowded in garrisons and moat, against one action ahead for each die by itself."""
+    generator, out, seen = np.random.default_rng(0), np.empty(MOST_ACTIONS, np.int64), set()
+    lively = [cell for cell in range(100) if cell not in (44, 45, 54, 55)]
+    for trial in range(600):
+        board = np.zeros(100, np.int8)
+        cells = generator.permutation(lively if trial % 2 else [cell for cell in lively if CROWDED[cell]])
+        attackers, defenders = generator.integers(1, 13), generator.integers(0, 13)
+        board[cells[:attackers]], board[cells[attackers : attackers + defenders]] = 1, 2
+        facts = np.array([*generator.integers(0, [3, 2, 2, 2]), generator.choice([0, 50, 298, 299]), 300])
+        role = trial % 3 % 2
+        best = []
+        for die in range(1, 7):
+            actions = out[: list_actions(board, facts, role, die, out)].copy()
+            if len(actions):
+                best.append(root_values(board, facts, role, die, actions, 1, position).max())
+                seen.add((role, die, len(actions) > 200))
+        if best:
+            expected = np.mean(best) * (1 if role == 0 else -1)
+            assert replied(board, facts, role, position, np.empty(7)) == pytest.approx(expected, abs=1e-9)
+    assert {(0, 6, True), (1, 6, True), (1, 1, False)} <= seen  # garrisonings of both sides, and dice of one
 
 
 def choice(agent, text):
