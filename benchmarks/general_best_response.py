@@ -153,14 +153,16 @@ def best_of(luck, values):
 
 
 @njit(cache=True, nogil=True)
-def attack(luck, net, board, facts, actions, places, values, hidden):
-    """A turn of the Attacker."""
+def attack(luck, net, board, facts, actions, places, values, hidden, led):
+    """A turn of the Attacker; `led` by expectimax, or by its belief."""
     die, number = rolled(luck, board, facts, 0, actions)
     if number == 0:
         facts[TURN] += 1
         return
     beliefs = np.empty(number)
-    for index in range(number):
+    if led:
+        beliefs[:] = root_values(board, facts, 0, die, actions[:number].copy(), 2, 1.0)
+    for index in range(0 if led else number):
         after, changed = board.copy(), facts.copy()
         left = act(after, changed, 0, die, actions[index])
         beliefs[index] = believed(net, after, changed, left, places, values, hidden)
@@ -186,7 +188,7 @@ def defend(luck, board, facts, actions, depth):
 
 
 @njit(cache=True, nogil=True)
-def play(luck, net, games, depth, trace, rate):
+def play(luck, net, games, depth, trace, rate, led):
     """int64[3]: games lost, won and drawn; learns from each unless the rate is zero."""
     results = np.zeros(3, np.int64)
     actions = np.empty(MOST_ACTIONS, np.int64)
@@ -197,7 +199,7 @@ def play(luck, net, games, depth, trace, rate):
         board[GARRISON[0]], board[GARRISON[1]], facts[TURNS] = 1, 2, LONGEST
         length = 0
         while True:
-            attack(luck, net, board, facts, actions, places, values, hidden)
+            attack(luck, net, board, facts, actions, places, values, hidden, led)
             if over(board, facts):
                 break
             boards[length], states[length] = board, facts
@@ -241,6 +243,9 @@ def main() -> None:
     asked.add_argument("--threads", type=int, default=2)
     asked.add_argument("--hidden", type=int, default=96)
     asked.add_argument("--trace", type=float, default=0.8, help="λ; 1 learns from results alone")
+    asked.add_argument(
+        "--led", type=float, default=0.0, help="share of the time in which it watches expectimax attack"
+    )
     asked.add_argument("--rate", type=float, default=0.01, help="falls to a fifth")
     asked.add_argument("--chunk", type=int, default=5000)
     asked.add_argument("--games", type=int, default=2000, help="without learning, at the end")
@@ -252,20 +257,27 @@ def main() -> None:
     if words.start:
         with np.load(words.start, allow_pickle=False) as file:
             net = tuple(file[f"arr_{index}"] for index in range(4))
-    together(1, net, 1, words.depth, words.trace, 0.0, seed=0)  # compiles
+    together(1, net, 1, words.depth, words.trace, 0.0, False, seed=0)  # compiles
     began, games, chunk = time.monotonic(), 0, 0
     while (done := (time.monotonic() - began) / 60 / words.minutes) < 1:
         chunk += 1
         rate = words.rate * (1 - 0.8 * done)
         results = together(
-            words.threads, net, words.chunk, words.depth, words.trace, rate, seed=words.seed + chunk
+            words.threads,
+            net,
+            words.chunk,
+            words.depth,
+            words.trace,
+            rate,
+            done < words.led,
+            seed=words.seed + chunk,
         )
         games += int(results.sum())
         report("general best response", **facts_of(words, games, results))
         if words.out:
             with atomic_write(words.out, "wb") as file:
                 np.savez(file, *net)
-    results = together(words.threads, net, words.games, words.depth, words.trace, 0.0, seed=10**6)
+    results = together(words.threads, net, words.games, words.depth, words.trace, 0.0, False, seed=10**6)
     report("general best response, at the end", **facts_of(words, games, results))
 
 
