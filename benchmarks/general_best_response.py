@@ -1,12 +1,13 @@
 """How often can an Attacker win against one fixed Defender? It learns from games against exactly that one.
 
-    python benchmarks/general_best_response.py [--depth 2] [--minutes 10] [--threads 2] [--out FILE.npz]
+    python benchmarks/general_best_response.py --minutes 8 --led 0.5 --rate 0.02 [--depth 2] [--out FILE.npz]
 
 The Attacker plays the action after which it believes most in winning; what it believes is a network of one hidden layer
 over units, hits, rights, and how many units stand ready to hit or to be taken at each die. It learns by TD(λ) after
-every game, as TD-Gammon did; dice explore enough. Games are played by the numba core of expectimax, whose rules the
-tests hold against the real ones. One JSON line a `chunk` of games while it learns, then one of `games` games without
-learning, with its interval.
+every game, as TD-Gammon did; dice explore enough, and a draw is no better than a loss. With `--led` it first watches
+expectimax attack, and learns what those positions are worth. Games are played by the numba core of expectimax, whose
+rules the tests hold against the real ones. One JSON line a `chunk` of games while it learns, then one of `games` games
+without learning, with its interval.
 """
 
 import argparse
@@ -250,8 +251,8 @@ def main() -> None:
     asked.add_argument("--chunk", type=int, default=5000)
     asked.add_argument("--games", type=int, default=2000, help="without learning, at the end")
     asked.add_argument("--seed", type=int, default=0)
-    asked.add_argument("--start", type=Path)
-    asked.add_argument("--out", type=Path)
+    asked.add_argument("--start", type=Path, help="what an earlier run wrote to --out")
+    asked.add_argument("--out", type=Path, help="what it has learned, after every chunk")
     words = asked.parse_args()
     net = first(words.hidden, words.seed)
     if words.start:

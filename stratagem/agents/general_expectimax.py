@@ -8,30 +8,29 @@ import numpy as np
 from numba import njit
 
 from stratagem.agents.general_heuristic import (
+    DOWN,
     GARRISON,
     HITS,
     IS_GENERAL,
     IS_MOAT,
+    RIGHT,
     STORMED,
     TRIANGLE,
     TURN,
     leaf,
 )
-from stratagem.agents.general_reply import replied
-from stratagem.games.general.board import STEPS
+from stratagem.agents.general_reply import is_open, replied
 
 MOST_ACTIONS = 1200  # 12 units to 72 cells by garrisoning, and 23 units in 8 directions
 PASS = 10_000
 PLAIN, INTERCEPTED = 0, 1  # what an action leaves to chance; 2 and 3: a choice in the left or right triangle
-
-_DOWN, _RIGHT = (np.array(part) for part in zip(*STEPS, strict=True))
 
 
 @njit(cache=True, nogil=True)
 def reaches(board, own, start, way, die):
     """Where a normal move leads, or −1."""
     row, column = start // 10, start % 10
-    down, right = _DOWN[way], _RIGHT[way]
+    down, right = DOWN[way], RIGHT[way]
     last_row, last_column = row + die * down, column + die * right
     if not (0 <= last_row < 10 and 0 <= last_column < 10):
         return -1
@@ -57,15 +56,13 @@ def list_actions(board, facts, role, die, out):
             end = reaches(board, own, start, way, die)
             if end < 0:
                 continue
-            open_ground = board[end] == 0 and not (IS_GENERAL[end] or GARRISON[0, end] or GARRISON[1, end])
-            if not (
-                garrisoning and GARRISON[role, start] and open_ground
-            ):  # those come with the garrisonings
-                out[number] = start * 100 + end
-                number += 1
+            if garrisoning and GARRISON[role, start] and is_open(board, end):
+                continue  # comes with the garrisonings
+            out[number] = start * 100 + end
+            number += 1
         if garrisoning and GARRISON[role, start]:
             for end in range(100):
-                if board[end] == 0 and not (IS_GENERAL[end] or GARRISON[0, end] or GARRISON[1, end]):
+                if is_open(board, end):
                     out[number] = start * 100 + end
                     number += 1
     if die == 1 and role == 1 and facts[STORMED] == 0 and (board == 2).sum() < 3:

@@ -29,6 +29,7 @@ HITS, STORMED, TURN, TURNS = 0, 3, 4, 5  # places in `facts`
 IS_GENERAL, IS_MOAT = on_board(GENERAL), on_board(MOAT)
 GARRISON = np.stack([on_board(rows) for rows in GARRISONS])
 TRIANGLE = np.stack([on_board(rows) for rows in TRIANGLES])
+DOWN, RIGHT = (np.array(part) for part in zip(*STEPS, strict=True))
 
 
 def _threats() -> np.ndarray:
@@ -66,8 +67,8 @@ def counted(board):
 
 
 @njit(cache=True, nogil=True)
-def rights_left(facts):
-    """What was used of garrisoning and offensive, in the Attacker's favour."""
+def rights_spent(facts):
+    """The rights that the Defender has used, less those of the Attacker."""
     return facts[2] - facts[1] + facts[STORMED]
 
 
@@ -94,7 +95,7 @@ def leaf(board, facts, position):
     """What a position is worth when nobody looks further."""
     attackers, defenders, guards, places = counted(board)
     last = facts[TURN] >= facts[TURNS]
-    return worth(attackers, defenders, guards, places, facts[HITS], rights_left(facts), last, position)
+    return worth(attackers, defenders, guards, places, facts[HITS], rights_spent(facts), last, position)
 
 
 @njit(cache=True, nogil=True)

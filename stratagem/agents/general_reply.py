@@ -8,11 +8,13 @@ import numpy as np
 from numba import njit
 
 from stratagem.agents.general_heuristic import (
+    DOWN,
     GARRISON,
     HITS,
     IS_GENERAL,
     IS_MOAT,
     RAID,
+    RIGHT,
     STORMED,
     THREAT,
     TRIANGLE,
@@ -21,12 +23,9 @@ from stratagem.agents.general_heuristic import (
     counted,
     leaf,
     over,
-    rights_left,
+    rights_spent,
     worth,
 )
-from stratagem.games.general.board import STEPS
-
-_DOWN, _RIGHT = (np.array(part) for part in zip(*STEPS, strict=True))
 
 
 @njit(cache=True, nogil=True)
@@ -54,43 +53,48 @@ def replied(board, facts, role, position, best):
 
 
 @njit(cache=True, nogil=True)
+def _walk(board, start, way, ends):
+    """Write into ends[die] where a unit comes in this direction; return the longest die: only its cell may be taken."""
+    row, column = start // 10, start % 10
+    for die in range(1, 7):
+        row, column = row + DOWN[way], column + RIGHT[way]
+        if not (0 <= row < 10 and 0 <= column < 10):
+            return die - 1
+        ends[die] = row * 10 + column
+        if board[ends[die]] != 0 or IS_GENERAL[ends[die]]:
+            return die
+    return 6
+
+
+@njit(cache=True, nogil=True)
 def _attack(board, facts, position, best):
     """Raise best[die] to what the Attacker's best action is worth."""
     attackers, defenders, guards, places = counted(board)
-    hits, rights, last = facts[HITS], rights_left(facts), facts[TURN] + 1 >= facts[TURNS]
+    hits, rights, last = facts[HITS], rights_spent(facts), facts[TURN] + 1 >= facts[TURNS]
+    ends = np.empty(7, np.int64)
     for start in range(100):
         if board[start] != 1:
             continue
         left = places - THREAT[start]
         for way in range(8):
-            row, column = start // 10, start % 10
-            for die in range(1, 7):
-                row, column = row + _DOWN[way], column + _RIGHT[way]
-                if not (0 <= row < 10 and 0 <= column < 10):
+            for die in range(1, _walk(board, start, way, ends) + 1):
+                end = ends[die]
+                if board[end] == 1:
                     break
-                end = row * 10 + column
-                taken = board[end]
                 if IS_GENERAL[end]:
                     value = _stormed(board, attackers, defenders, guards, left, hits, rights, last, position)
-                elif taken == 0:
-                    value = worth(
-                        attackers, defenders, guards, left + THREAT[end], hits, rights, last, position
-                    )
-                elif taken == 2:
-                    gained = left + THREAT[end] + RAID[end]
-                    guarding = guards - IS_MOAT[end]
-                    value = worth(attackers, defenders - 1, guarding, gained, hits, rights, last, position)
                 else:
-                    break
+                    taken, watching, moved = 0, guards, left + THREAT[end]
+                    if board[end] == 2:
+                        taken, watching, moved = 1, guards - IS_MOAT[end], moved + RAID[end]
+                    value = worth(attackers, defenders - taken, watching, moved, hits, rights, last, position)
                 best[die] = max(best[die], value)
-                if taken != 0 or IS_GENERAL[end]:
-                    break
     if facts[1] == 0:
         start_worth, end_worth = np.inf, -np.inf
         for cell in range(100):
             if board[cell] == 1 and GARRISON[0, cell]:
                 start_worth = min(start_worth, THREAT[cell])
-            elif _open(board, cell):
+            elif is_open(board, cell):
                 end_worth = max(end_worth, THREAT[cell])
         if np.isfinite(start_worth) and np.isfinite(end_worth):
             moved = places - start_worth + end_worth
@@ -116,39 +120,33 @@ def _stormed(board, attackers, defenders, guards, left, hits, rights, last, posi
 def _defend(board, facts, position, best):
     """Lower best[die] to what the Defender's best action is worth."""
     attackers, defenders, guards, places = counted(board)
-    hits, rights, last = facts[HITS], rights_left(facts), facts[TURN] + 1 >= facts[TURNS]
+    hits, rights, last = facts[HITS], rights_spent(facts), facts[TURN] + 1 >= facts[TURNS]
+    ends = np.empty(7, np.int64)
     for start in range(100):
         if board[start] != 2:
             continue
         left, guarding = places + RAID[start], guards - IS_MOAT[start]
         for way in range(8):
-            row, column = start // 10, start % 10
-            for die in range(1, 7):
-                row, column = row + _DOWN[way], column + _RIGHT[way]
-                if not (0 <= row < 10 and 0 <= column < 10):
+            for die in range(1, _walk(board, start, way, ends) + 1):
+                end = ends[die]
+                if board[end] == 2 or IS_GENERAL[end]:
                     break
-                end = row * 10 + column
-                taken = board[end]
-                if taken == 2 or IS_GENERAL[end]:
-                    break
-                held, moved, watching = attackers, left - RAID[end], guarding + IS_MOAT[end]
-                if taken == 1:
-                    held, moved = attackers - 1, moved - THREAT[end]
+                held, joined, moved = attackers, 0, left - RAID[end]
+                if board[end] == 1:
+                    held, moved = held - 1, moved - THREAT[end]
                 prisoner = _prisoner(board, end)
-                joined = 0
                 if prisoner >= 0:
-                    held, moved, joined = held - 1, moved - THREAT[prisoner] - RAID[prisoner], 1
+                    held, joined, moved = held - 1, 1, moved - THREAT[prisoner] - RAID[prisoner]
+                watching = guarding + IS_MOAT[end]
                 value = worth(held, defenders + joined, watching, moved, hits, rights, last, position)
                 best[die] = min(best[die], value)
-                if taken != 0:
-                    break
     if facts[2] == 0:
         start_worth = np.inf
         at = np.full(2, -np.inf)  # the best cell outside the moat, and in it
         for cell in range(100):
             if board[cell] == 2 and GARRISON[1, cell]:
                 start_worth = min(start_worth, RAID[cell])
-            elif _open(board, cell):
+            elif is_open(board, cell):
                 inside = int(IS_MOAT[cell])
                 at[inside] = max(at[inside], RAID[cell])
         for inside in range(2):
@@ -179,6 +177,6 @@ def _prisoner(board, end):
 
 
 @njit(cache=True, nogil=True)
-def _open(board, cell):
+def is_open(board, cell):
     """Whether a garrisoning may lead there."""
     return board[cell] == 0 and not (IS_GENERAL[cell] or GARRISON[0, cell] or GARRISON[1, cell])
