@@ -11,7 +11,8 @@ command may not run as long, a plan is carried out in parts:
     python docs/make_weights.py general --minutes 9 --resume --out OUT
 
 and `--start FILE` begins another run with the weights of an earlier one; if the network is to have more blocks than
-it had, the new ones come last and add nothing at first.
+it had, the new ones come last and add nothing at first. `--lessons FILE --set lessons_share=0.75` learns from exact
+lessons too (docs/make_lessons.py).
 """
 
 import argparse
@@ -25,6 +26,10 @@ from pathlib import Path
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from make_lessons import samples
 
 from stratagem.arena.climb import climb
 from stratagem.core.compile_cache import use_compile_cache
@@ -54,6 +59,10 @@ def main() -> None:
     asked.add_argument("--total", type=float, help="of the whole plan; --minutes unless given")
     asked.add_argument("--resume", action="store_true", help="go on with the plan in the folder of runs")
     asked.add_argument("--start", type=Path, help="weights of this network to begin with")
+    asked.add_argument(
+        "--lessons", type=Path, help="of docs/make_lessons.py; --set lessons_share=… goes with it"
+    )
+    asked.add_argument("--lesson-rows", type=int, default=6_000_000, help="drawn from the lessons")
     asked.add_argument("--out", type=Path, required=True)
     asked.add_argument("--runs", type=Path, default=Path("runs"))
     asked.add_argument("--preset", default="gpu")
@@ -76,12 +85,17 @@ def main() -> None:
 
     if words.resume and not (folder / "config.json").exists():
         sys.exit(f"{folder} holds no run; start one without --resume")
+    lessons = ()
+    if words.lessons:
+        lessons = (samples(words.lessons, games[0], words.lesson_rows, np.random.default_rng(0)),)
     if words.resume:
         config = replace(config, iterations=json.loads((folder / "config.json").read_text())["iterations"])
     else:
-        config = replace(config, iterations=planned(games, config, began, words.total or words.minutes))
+        config = replace(
+            config, iterations=planned(games, config, began, words.total or words.minutes, lessons)
+        )
     taught = started(words.start, config.network, games[0]) if words.start else None
-    learner = AlphaZero(games, config, taught)
+    learner = AlphaZero(games, config, taught, lessons)
     written = words.out / f"{words.which}.safetensors"
 
     def keep(network, iteration):
@@ -122,9 +136,9 @@ def started(path, choice, game):
     return eqx.tree_at(lambda network: network.blocks, taught, taught.blocks + silent)
 
 
-def planned(games, config, began, minutes) -> int:
+def planned(games, config, began, minutes, lessons=()) -> int:
     """How many iterations fit, from the time of three."""
-    learner = AlphaZero(games, config)
+    learner = AlphaZero(games, config, None, lessons)
     state = learner.start(jax.random.key(0))
     state, _ = learner.iterate(state)
     compiled = time.monotonic()

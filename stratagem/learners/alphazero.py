@@ -18,7 +18,7 @@ import numpy as np
 import optax
 from jax import Array, lax
 
-from stratagem.core.errors import Unsupported
+from stratagem.core.errors import BadOption, Unsupported
 from stratagem.core.game import Game, Listing, Roles, Symmetric
 from stratagem.learners import buffer
 from stratagem.learners.gate import match
@@ -66,6 +66,8 @@ class AlphaZeroConfig:
     """The share of games that do."""
     trust: float = 0.0
     """Share of the search's own value, against the result of the game, in the value to learn."""
+    lessons_share: float = 0.0
+    """Share of each batch that is lessons, where the learner was given some, and not moves of its own."""
     horizon: int = 0
     """A game that is still open after so many moves is judged by its last value; 0 waits for the result."""
     kept: int = 20
@@ -136,10 +138,23 @@ class State(NamedTuple):
 class AlphaZero:
     """The learner, for one game or for several that share a network.
 
-    With `taught`, a network of the configured kind, learning goes on from there and not from chance.
+    With `taught`, a network of the configured kind, learning goes on from there and not from chance. `lessons` are
+    samples from elsewhere, Sample[M] for each game: positions with their value, and with the policy to learn or, where
+    that is zero, with none.
     """
 
-    def __init__(self, games: Sequence[Game], config: AlphaZeroConfig, taught: Any = None):
+    def __init__(
+        self,
+        games: Sequence[Game],
+        config: AlphaZeroConfig,
+        taught: Any = None,
+        lessons: Sequence[Sample] = (),
+    ):
+        if len(lessons) != (len(games) if config.lessons_share else 0):
+            raise BadOption(
+                f"lessons_share is {config.lessons_share}, with lessons for {len(lessons)} of {len(games)} games; "
+                "give lessons for every game and a share, or neither"
+            )
         for game in games:
             check_searchable(game)
             if config.symmetries and not isinstance(game, Symmetric):
@@ -147,6 +162,7 @@ class AlphaZero:
         self.games = tuple(games)
         self.config = config
         self.taught = taught
+        self.lessons = tuple(lessons)
         self._saved: dict[Path, int] = {}
         self._play = tuple(jax.jit(functools.partial(play_iteration, game, config)) for game in games)
         self._learn = jax.jit(functools.partial(learn_iteration, self.games, config))
@@ -180,7 +196,9 @@ class AlphaZero:
         )
         learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes)
         # The number of iterations is an argument, so that runs of different lengths share a compiled program.
-        learned, losses = self._learn(learned, rings, learn_key, jnp.int32(self.config.iterations))
+        learned, losses = self._learn(
+            learned, rings, learn_key, jnp.int32(self.config.iterations), self.lessons
+        )
         metrics = dict(losses)
         if learned.best is not None:
             best, score = self._gate(learned.best, learned.average, gate_key)
@@ -297,6 +315,7 @@ def learn_iteration(
     rings: tuple[buffer.Ring, ...],
     key: Array,
     iterations: Array,
+    lessons: tuple[Sample, ...] = (),
 ) -> tuple[Learned, dict[str, Array]]:
     """The updates of one iteration, of so many in all."""
     adam = optimiser(config, iterations)
@@ -307,7 +326,7 @@ def learn_iteration(
         network, state, average = carry
         index, key = indexed
         (_, (moments, losses)), gradients = jax.value_and_grad(batch_loss, argnums=2, has_aux=True)(
-            games, config, network, rings, learned.iteration, key
+            games, config, network, rings, learned.iteration, key, lessons
         )
         changes, state = adam.update(gradients, state, network)
         network = optax.apply_updates(network, changes)
@@ -331,13 +350,19 @@ def batch_loss(
     rings: tuple[buffer.Ring, ...],
     iterations: Array,
     key: Array,
+    lessons: tuple[Sample, ...] = (),
 ) -> tuple[Array, tuple[Any, dict[str, Array]]]:
     """The mean over the games of a family of the loss on a batch of each."""
     player = cast(network, jnp.dtype(config.precision))
     losses, moments = [], ()
-    for game, ring, game_key in zip(games, rings, jax.random.split(key, len(games)), strict=True):
+    given = round(config.lessons_share * config.batch)
+    keys = jax.random.split(key, len(games))
+    for game, ring, taught, game_key in zip(games, rings, lessons or [None] * len(games), keys, strict=True):
         draw_key, turn_key, drop_key = jax.random.split(game_key, 3)
-        batch = buffer.draw_batch(ring, iterations, config.batch, draw_key)
+        batch = buffer.draw_batch(ring, iterations, config.batch - given, draw_key)
+        if taught is not None:
+            drawn = jax.random.randint(jax.random.fold_in(draw_key, 0), (given,), 0, taught.real.shape[0])
+            batch = jax.tree.map(lambda own, all_: jnp.concatenate([own, all_[drawn]]), batch, taught)  # noqa: B023
         if config.symmetries:
             sides = game.symmetries().actions.shape[0]
             turns = jax.random.randint(turn_key, (config.batch,), 0, sides)
