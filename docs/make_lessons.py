@@ -5,7 +5,7 @@
 
 `positions` collects different unfinished positions, half of them from random play, half from games of the shipped
 network (first up to eight moves at random, then drawn from its policy), in random order, and few of the early ones,
-which take the solver a hundred times as long as the late ones. `truth` asks the exact solver about every move of as many
+which take the solver a hundred times as long as late ones. `truth` asks the exact solver about every move of as many
 of them as the time allows. A lesson is a position (cell codes, player to move) and the actions after which the mover
 still wins; on a board with an odd number of cells nothing is drawn, so the other actions lose.
 """
@@ -114,7 +114,7 @@ def winning_moves(size: int, cells: np.ndarray, movers: np.ndarray) -> np.ndarra
 
 
 def samples(path: Path, game: Any, rows: int, generator: np.random.Generator) -> Any:
-    """Sample[rows] to learn from: positions with their winning moves, and as many one move later with their value alone.
+    """Sample[rows] to learn from: positions with their winning moves, and as many one move later with their values.
 
     All numbers of cells that are not empty are equally frequent where there are enough, as are the two kinds.
     """
