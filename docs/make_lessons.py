@@ -122,9 +122,9 @@ def samples(path: Path, game: Any, rows: int, generator: np.random.Generator) ->
         cells, movers, wins = file["cells"], file["movers"], file["wins"]
     bits = (wins[:, None] >> np.arange(game.cells, dtype=np.uint32) & 1).astype(bool)  # [R, A]
     before = _drawn(cells, np.ones(len(cells), bool), rows // 2, generator)
-    policy = bits[before] / np.maximum(bits[before].sum(axis=1, keepdims=True), 1)
-    won = bits[before].any(axis=1)
-    own = _sample(_states(game, cells[before], movers[before]), policy, movers[before], won)
+    own = _sample(
+        _states(game, cells[before], movers[before]), bits[before], movers[before], bits[before].any(axis=1)
+    )
     # The moves on empty cells and on own marbles; what they lead to is won for the other player, or lost.
     legal = (cells == 0) | (cells == 1 + 2 * movers[:, None])
     parent, action = np.nonzero(legal)
@@ -164,13 +164,13 @@ def _after(game, states, actions):
     return jax.jit(step)(states, jnp.asarray(actions, jnp.int32))
 
 
-def _sample(states, policy, movers, won):
+def _sample(states, right, movers, won):
     """Sample[R] with the value of each: +1 for the mover where it is won, else −1."""
     value = np.where(won, 1.0, -1.0) * np.where(movers == 0, 1.0, -1.0)  # of the first player
     return Sample(
         state=states,
         choices=None,
-        policy=jnp.asarray(policy, jnp.float16),
+        policy=jnp.asarray(right, jnp.float16),
         values=jnp.asarray(np.stack([value, -value], axis=1), jnp.float32),
         real=jnp.ones(len(movers), bool),
     )

@@ -25,7 +25,14 @@ from stratagem.learners.gate import match
 from stratagem.learners.selfplay import Lanes, Sample, Tally, self_play, start_lanes
 from stratagem.networks import cast, make_network
 from stratagem.networks.blocks import BATCH, Training
-from stratagem.networks.outputs import evaluator, from_mover, listed_policy_loss, policy_loss, value_loss
+from stratagem.networks.outputs import (
+    any_of_loss,
+    evaluator,
+    from_mover,
+    listed_policy_loss,
+    policy_loss,
+    value_loss,
+)
 from stratagem.networks.tensors import read_tree, write_tree
 from stratagem.networks.tiles import for_batches
 from stratagem.search import Gumbel, Puct, Rule, search
@@ -139,8 +146,8 @@ class AlphaZero:
     """The learner, for one game or for several that share a network.
 
     With `taught`, a network of the configured kind, learning goes on from there and not from chance. `lessons` are
-    samples from elsewhere, Sample[M] for each game: positions with their value, and with the policy to learn or, where
-    that is zero, with none.
+    samples from elsewhere, Sample[M] for each game, whose policy is not a distribution: it is above zero for the
+    actions that are right, and whichever of them is played is well; where there are none, the value alone is learned.
     """
 
     def __init__(
@@ -157,6 +164,10 @@ class AlphaZero:
             )
         for game in games:
             check_searchable(game)
+            if config.lessons_share and isinstance(game, Listing):
+                raise Unsupported(
+                    f"{game.spec.name} lists its actions; lessons are for games with few of them"
+                )
             if config.symmetries and not isinstance(game, Symmetric):
                 raise Unsupported(f"{game.spec.name} has no symmetries to learn from; try --symmetries off")
         self.games = tuple(games)
@@ -368,7 +379,10 @@ def batch_loss(
             turns = jax.random.randint(turn_key, (config.batch,), 0, sides)
             batch = jax.vmap(functools.partial(turned, game))(batch, turns)
         one = functools.partial(sample_loss, game, player)
-        policy, value, seen = jax.vmap(one, axis_name=BATCH)(batch, jax.random.split(drop_key, config.batch))
+        lesson = jnp.arange(config.batch) >= config.batch - given if given else None
+        policy, value, seen = jax.vmap(one, axis_name=BATCH)(
+            batch, jax.random.split(drop_key, config.batch), lesson
+        )
         weight = batch.real / jnp.maximum(batch.real.sum(), 1)
         losses.append({"policy_loss": (policy * weight).sum(), "value_loss": (value * weight).sum()})
         moments = jax.tree.map(lambda leaf: leaf[0], seen)  # the same for the whole batch
@@ -377,15 +391,20 @@ def batch_loss(
     return total, (moments, means | {"loss": total})
 
 
-def sample_loss(game: Any, network: Any, sample: Sample, key: Array) -> tuple[Array, Array, Any]:
-    """(Loss of the policy, loss of the value, what batch norms saw) for one sample."""
+def sample_loss(
+    game: Any, network: Any, sample: Sample, key: Array, lesson: Array | None = None
+) -> tuple[Array, Array, Any]:
+    """(Loss of the policy, loss of the value, what batch norms saw) for one sample, or bool for one lesson."""
     mover = jnp.argmax(game.to_move(sample.state)).astype(jnp.int32)
     output = network(game.view(sample.state, mover), Training(key))
     target = sample.policy.astype(jnp.float32)
     if isinstance(game, Listing) and sample.choices is not None:
         policy = listed_policy_loss(output, game.listed(sample.state), sample.choices, target)
     else:
-        policy = policy_loss(output, spread(game, sample, target), game.legal(sample.state)[mover])
+        legal, wanted = game.legal(sample.state)[mover], spread(game, sample, target)
+        policy = policy_loss(output, wanted, legal)
+        if lesson is not None:
+            policy = jnp.where(lesson, any_of_loss(output, wanted > 0, legal), policy)
     return policy, value_loss(output, from_mover(sample.values, mover)), output.moments
 
 

@@ -17,6 +17,7 @@ from stratagem.learners.gate import match
 from stratagem.learners.presets import PRESETS
 from stratagem.learners.selfplay import Sample, random_opening, start_lanes
 from stratagem.networks import make_network
+from stratagem.networks.outputs import Output, any_of_loss
 
 pytestmark = pytest.mark.usefixtures("compile_cache")  # several tests play by the same program
 
@@ -144,7 +145,21 @@ def test_lessons_are_learned_beside_the_own_games():
     assert output.values[0] > 0.9
 
 
-def test_a_lesson_without_a_policy_teaches_its_value_alone():
+def test_any_right_action_is_as_good_as_another():
+    output = Output(jnp.log(jnp.array([0.1, 0.2, 0.3, 0.4])), jnp.zeros(2), None)
+    legal = jnp.array([True, True, True, False])
+    # Of the legal ones the first two have 0.3 of 0.6.
+    np.testing.assert_allclose(
+        any_of_loss(output, jnp.array([True, True, False, False]), legal), -np.log(0.5), rtol=1e-6
+    )
+    assert any_of_loss(output, jnp.zeros(4, bool), legal) == 0
+    gradient = jax.grad(lambda logits: any_of_loss(output._replace(logits=logits), legal, legal))(
+        output.logits
+    )
+    np.testing.assert_allclose(gradient, 0, atol=1e-6)  # all are right: nothing to change
+
+
+def test_a_lesson_without_right_actions_teaches_its_value_alone():
     config = AlphaZeroConfig(**{**vars(CONFIG), "lessons_share": 1.0})
     network = make_network(CONFIG.network, GAME, jax.random.key(0))
     lesson = Sample(
