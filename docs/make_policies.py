@@ -63,17 +63,17 @@ def generals(board: str) -> str:
     return f"generals:{BOARDS[board]}"
 
 
-AGAINST_HUNTER = ("sparring=hunter", "sparring_share=0.25")
+SPARRING = ("sparring=hunter+cascade", "sparring_share=0.5")
 # On a larger board the policy is no beginner: its entropy goes on where it was, and does not start anew.
-GROWN = ("shaping=0", "rate_high=1e-4", "entropy=0.012", "entropy_power=0", *AGAINST_HUNTER)
+GROWN = ("shaping=0", "rate_high=1e-4", "entropy=0.012", "entropy_power=0", *SPARRING)
 SMALL, MEDIUM, FULL = (f"hispania:scenario={name}" for name in ("iberia-small", "iberia-medium", "hispania"))
 STAGES = {
     "clone": Stage(generals("8-12"), ("iterations=150",), ("hunter", "cascade")),
-    "small": Stage(generals("8-12"), ("shaping=0", *AGAINST_HUNTER)),
+    "small": Stage(generals("8-12"), ("shaping=0", *SPARRING)),
     "middle": Stage(generals("12-15"), GROWN),
     "large": Stage(
         generals("18-24"),
-        (*GROWN, "games=1024", "steps=256", "rate=0.02", "sparring=hunter+cascade", "sparring_share=0.4"),
+        (*GROWN, "games=1024", "steps=256", "rate=0.02", "sparring=hunter+hunter+cascade", "sparring_share=0.6"),
     ),
     "iberia-small": Stage(SMALL),
     "iberia-flat": Stage(SMALL, ("network=flat:width=384,depth=3",)),
