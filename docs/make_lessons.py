@@ -113,13 +113,15 @@ def winning_moves(size: int, cells: np.ndarray, movers: np.ndarray) -> np.ndarra
     return np.array(found, np.uint32)
 
 
-def samples(path: Path, game: Any, rows: int, generator: np.random.Generator) -> Any:
+def samples(paths: list[Path], game: Any, rows: int, generator: np.random.Generator) -> Any:
     """Sample[rows] to learn from: positions with their winning moves, and as many one move later with their values.
 
     All numbers of cells that are not empty are equally frequent where there are enough, as are the two kinds.
     """
-    with np.load(path, allow_pickle=False) as file:
-        cells, movers, wins = file["cells"], file["movers"], file["wins"]
+    files = [np.load(path, allow_pickle=False) for path in paths]
+    cells, movers, wins = (
+        np.concatenate([file[name] for file in files]) for name in ("cells", "movers", "wins")
+    )
     bits = (wins[:, None] >> np.arange(game.cells, dtype=np.uint32) & 1).astype(bool)  # [R, A]
     before = _drawn(cells, np.ones(len(cells), bool), rows // 2, generator)
     own = _sample(

@@ -73,7 +73,14 @@ STAGES = {
     "middle": Stage(generals("12-15"), GROWN),
     "large": Stage(
         generals("18-24"),
-        (*GROWN, "games=1024", "steps=256", "rate=0.02", "sparring=hunter+hunter+cascade", "sparring_share=0.6"),
+        (
+            *GROWN,
+            "games=1024",
+            "steps=256",
+            "rate=0.02",
+            "sparring=hunter+hunter+cascade",
+            "sparring_share=0.6",
+        ),
     ),
     "iberia-small": Stage(SMALL),
     "iberia-flat": Stage(SMALL, ("network=flat:width=384,depth=3",)),

@@ -24,7 +24,7 @@ def test_lessons_agree_with_the_solver_before_and_after_a_move(monkeypatch, tmp_
     ):
         monkeypatch.setattr(sys, "argv", ["make_lessons.py", "--size", "3", *words])
         make.main()
-    found = make.samples(lessons, GAME, 100, np.random.default_rng(0))
+    found = make.samples([lessons], GAME, 100, np.random.default_rng(0))
     views = np.asarray(jax.vmap(lambda state: GAME.view(state, state.mover))(found.state))
     solver = Solver(3, 3)
     won = 0
