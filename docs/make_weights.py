@@ -60,7 +60,7 @@ def main() -> None:
     asked.add_argument("--resume", action="store_true", help="go on with the plan in the folder of runs")
     asked.add_argument("--start", type=Path, help="weights of this network to begin with")
     asked.add_argument(
-        "--lessons", type=Path, help="of docs/make_lessons.py; --set lessons_share=… goes with it"
+        "--lessons", nargs="+", type=Path, help="of docs/make_lessons.py; --set lessons_share=… goes with it"
     )
     asked.add_argument("--lesson-rows", type=int, default=6_000_000, help="drawn from the lessons")
     asked.add_argument("--out", type=Path, required=True)
