@@ -31,7 +31,7 @@ class Rule(Protocol):
     @property
     def simulations(self) -> int: ...
 
-    def prepare(self, logits: Array, key: Array) -> tuple[Array, Any]:
+    def prepare(self, logits: Array, key: Array, temperature: Array | float) -> tuple[Array, Any]:
         """(The root's prior with its noise, whatever the rule wants to see again at the root)."""
 
     def at_root(self, node: Node, extra: Any) -> Array:
@@ -61,7 +61,7 @@ class Puct:
     contenders: float = 1.0
     """At temperature zero: the best value among actions with this share of the most visits; 1 is the most visited."""
 
-    def prepare(self, logits: Array, key: Array) -> tuple[Array, Any]:
+    def prepare(self, logits: Array, key: Array, temperature: Array | float) -> tuple[Array, Any]:
         if self.noise == 0:
             return logits, ()
         # Independent gammas, divided by their sum over the legal actions, are Dirichlet over the legal actions.
@@ -104,10 +104,11 @@ class Gumbel:
     considered: int = 16
     """Actions that the root looks at."""
     scale: float = 1.0
-    """Of the Gumbel noise: one explores, zero plays the best."""
+    """Of the Gumbel noise, times the temperature: one explores, zero plays the best."""
 
-    def prepare(self, logits: Array, key: Array) -> tuple[Array, Any]:
-        return logits, self.scale * jax.random.gumbel(key, logits.shape)
+    def prepare(self, logits: Array, key: Array, temperature: Array | float) -> tuple[Array, Any]:
+        # The noise decides who survives the halving, so a cold choice among noisy survivors would still be a noisy one.
+        return logits, temperature * self.scale * jax.random.gumbel(key, logits.shape)
 
     def at_root(self, node: Node, extra: Any) -> Array:
         return mctx.gumbel_muzero_root_action_selection(
@@ -124,7 +125,7 @@ class Gumbel:
     def decide(self, node: Node, extra: Any, key: Array, temperature: Array) -> tuple[Array, Array]:
         improved = node.logits + mctx.qtransform_completed_by_mix_value(_alone(node, extra), jnp.int32(0))
         finalist = node.visits == node.visits.max()
-        action = jnp.argmax(jnp.where(finalist, temperature * extra + improved, -jnp.inf))
+        action = jnp.argmax(jnp.where(finalist, extra + improved, -jnp.inf))
         policy = jax.nn.softmax(jnp.where(node.logits > IMPOSSIBLE / 2, improved, IMPOSSIBLE))
         return action.astype(jnp.int32), policy
 

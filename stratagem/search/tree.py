@@ -94,11 +94,12 @@ def search(
     lists its legal actions is never searched over all of them.
     """
     noise_key, dice_key, play_key = jax.random.split(key, 3)
-    growing = plant(game, evaluate, rule, state, noise_key, dice_key, breadth)
+    heat = jnp.asarray(temperature, jnp.float32)
+    growing = plant(game, evaluate, rule, state, noise_key, dice_key, breadth, heat)
     growing = grow(game, evaluate, rule, growing, 0, rule.simulations, breadth)
     tree = growing.tree
     root = _look(game, tree, jnp.int32(0))
-    action, policy = rule.decide(root, growing.extra, play_key, jnp.asarray(temperature, jnp.float32))
+    action, policy = rule.decide(root, growing.extra, play_key, heat)
     choices = None if tree.choices is None else tree.choices[0]
     values = tree.totals[0] / tree.visits[0]
     played = action if choices is None else choices[action]
@@ -113,11 +114,12 @@ def plant(
     noise_key: Array,
     dice_key: Array,
     breadth: int | None = None,
+    temperature: Array | float = 1.0,
 ) -> Growing:
     """A tree of one node with room for `rule.simulations` more, for `grow`."""
     check_searchable(game)
     choices, logits, values = _narrowed(game, evaluate, breadth)(state)
-    logits, extra = rule.prepare(logits, noise_key)
+    logits, extra = rule.prepare(logits, noise_key, temperature)
     tree = _plant(game, rule, state, choices, logits, values)
     return Growing(tree, extra, jax.random.uniform(dice_key))
 

@@ -249,7 +249,7 @@ def test_noise_falls_on_legal_actions_only_and_keeps_its_share():
     legal = jnp.array([True, True, False, True])
     logits = jnp.where(legal, 0.0, IMPOSSIBLE)
     keys = jax.random.split(jax.random.key(0), 2000)
-    noisy, _ = jax.vmap(lambda key: Puct(noise=0.25, alpha=0.3).prepare(logits, key))(keys)
+    noisy, _ = jax.vmap(lambda key: Puct(noise=0.25, alpha=0.3).prepare(logits, key, 1.0))(keys)
     priors = jax.nn.softmax(noisy, axis=-1)
     assert (priors[:, 2] == 0).all()
     np.testing.assert_allclose(priors.sum(1), 1, atol=1e-5)
@@ -268,6 +268,16 @@ def test_temperature_shapes_the_choice_and_zero_takes_the_most_visited():
     assert cold == {int(jnp.argmax(found.visits))}
     assert len(warm) > 1
     assert found.visits.sum() == 50
+
+
+def test_gumbel_without_heat_has_no_noise_at_all():
+    game = Corso(width=3, height=2)
+    looked = jax.jit(partial(search, game, opinionated(game), Gumbel(simulations=8, considered=6)))
+    state = game.init(None)
+    cold = [looked(state, jax.random.key(seed), 0.0) for seed in range(20)]
+    warm = {int(looked(state, jax.random.key(seed), 1.0).action) for seed in range(20)}
+    assert len({(int(found.action), *map(int, found.visits)) for found in cold}) == 1
+    assert len(warm) > 1
 
 
 def test_a_game_with_hidden_things_is_refused():
