@@ -11,8 +11,7 @@ command may not run as long, a plan is carried out in parts:
     python docs/make_weights.py general --minutes 9 --resume --out OUT
 
 and `--start FILE` begins another run with the weights of an earlier one; if the network is to have more blocks than
-it had, the new ones come last and add nothing at first. `--lessons FILE --set lessons_share=0.75` learns from exact
-lessons too (docs/make_lessons.py).
+it had, the new ones come last and add nothing at first.
 """
 
 import argparse
@@ -26,10 +25,6 @@ from pathlib import Path
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-from make_lessons import samples
 
 from stratagem.arena.climb import climb
 from stratagem.core.compile_cache import use_compile_cache
@@ -59,10 +54,6 @@ def main() -> None:
     asked.add_argument("--total", type=float, help="of the whole plan; --minutes unless given")
     asked.add_argument("--resume", action="store_true", help="go on with the plan in the folder of runs")
     asked.add_argument("--start", type=Path, help="weights of this network to begin with")
-    asked.add_argument(
-        "--lessons", nargs="+", type=Path, help="of docs/make_lessons.py; --set lessons_share=… goes with it"
-    )
-    asked.add_argument("--lesson-rows", type=int, default=6_000_000, help="drawn from the lessons")
     asked.add_argument("--out", type=Path, required=True)
     asked.add_argument("--runs", type=Path, default=Path("runs"))
     asked.add_argument("--preset", default="gpu")
@@ -85,17 +76,12 @@ def main() -> None:
 
     if words.resume and not (folder / "config.json").exists():
         sys.exit(f"{folder} holds no run; start one without --resume")
-    lessons = ()
-    if words.lessons:
-        lessons = (samples(words.lessons, games[0], words.lesson_rows, np.random.default_rng(0)),)
     if words.resume:
         config = replace(config, iterations=json.loads((folder / "config.json").read_text())["iterations"])
     else:
-        config = replace(
-            config, iterations=planned(games, config, began, words.total or words.minutes, lessons)
-        )
+        config = replace(config, iterations=planned(games, config, began, words.total or words.minutes))
     taught = started(words.start, config.network, games[0]) if words.start else None
-    learner = AlphaZero(games, config, taught, lessons)
+    learner = AlphaZero(games, config, taught)
     written = words.out / f"{words.which}.safetensors"
 
     def keep(network, iteration):
@@ -136,9 +122,9 @@ def started(path, choice, game):
     return eqx.tree_at(lambda network: network.blocks, taught, taught.blocks + silent)
 
 
-def planned(games, config, began, minutes, lessons=()) -> int:
+def planned(games, config, began, minutes) -> int:
     """How many iterations fit, from the time of three."""
-    learner = AlphaZero(games, config, None, lessons)
+    learner = AlphaZero(games, config)
     state = learner.start(jax.random.key(0))
     state, _ = learner.iterate(state)
     compiled = time.monotonic()

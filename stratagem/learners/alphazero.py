@@ -18,21 +18,14 @@ import numpy as np
 import optax
 from jax import Array, lax
 
-from stratagem.core.errors import BadOption, Unsupported
+from stratagem.core.errors import Unsupported
 from stratagem.core.game import Game, Listing, Roles, Symmetric
 from stratagem.learners import buffer
 from stratagem.learners.gate import match
 from stratagem.learners.selfplay import Lanes, Sample, Tally, self_play, start_lanes
 from stratagem.networks import cast, make_network
 from stratagem.networks.blocks import BATCH, Training
-from stratagem.networks.outputs import (
-    any_of_loss,
-    evaluator,
-    from_mover,
-    listed_policy_loss,
-    policy_loss,
-    value_loss,
-)
+from stratagem.networks.outputs import evaluator, from_mover, listed_policy_loss, policy_loss, value_loss
 from stratagem.networks.tensors import read_tree, write_tree
 from stratagem.networks.tiles import for_batches
 from stratagem.search import Gumbel, Puct, Rule, search
@@ -73,8 +66,6 @@ class AlphaZeroConfig:
     """The share of games that do."""
     trust: float = 0.0
     """Share of the search's own value, against the result of the game, in the value to learn."""
-    lessons_share: float = 0.0
-    """Share of each batch that is lessons, where the learner was given some, and not moves of its own."""
     horizon: int = 0
     """A game that is still open after so many moves is judged by its last value; 0 waits for the result."""
     kept: int = 20
@@ -145,35 +136,17 @@ class State(NamedTuple):
 class AlphaZero:
     """The learner, for one game or for several that share a network.
 
-    With `taught`, a network of the configured kind, learning goes on from there and not from chance. `lessons` are
-    samples from elsewhere, Sample[M] for each game, whose policy is not a distribution: it is above zero for the
-    actions that are right, and whichever of them is played is well; where there are none, the value alone is learned.
+    With `taught`, a network of the configured kind, learning goes on from there and not from chance.
     """
 
-    def __init__(
-        self,
-        games: Sequence[Game],
-        config: AlphaZeroConfig,
-        taught: Any = None,
-        lessons: Sequence[Sample] = (),
-    ):
-        if len(lessons) != (len(games) if config.lessons_share else 0):
-            raise BadOption(
-                f"lessons_share is {config.lessons_share}, with lessons for {len(lessons)} of {len(games)} games; "
-                "give lessons for every game and a share, or neither"
-            )
+    def __init__(self, games: Sequence[Game], config: AlphaZeroConfig, taught: Any = None):
         for game in games:
             check_searchable(game)
-            if config.lessons_share and isinstance(game, Listing):
-                raise Unsupported(
-                    f"{game.spec.name} lists its actions; lessons are for games with few of them"
-                )
             if config.symmetries and not isinstance(game, Symmetric):
                 raise Unsupported(f"{game.spec.name} has no symmetries to learn from; try --symmetries off")
         self.games = tuple(games)
         self.config = config
         self.taught = taught
-        self.lessons = tuple(lessons)
         self._saved: dict[Path, int] = {}
         self._play = tuple(jax.jit(functools.partial(play_iteration, game, config)) for game in games)
         self._learn = jax.jit(functools.partial(learn_iteration, self.games, config))
@@ -207,9 +180,7 @@ class AlphaZero:
         )
         learned = learned._replace(iteration=learned.iteration + 1, key=key, lanes=lanes)
         # The number of iterations is an argument, so that runs of different lengths share a compiled program.
-        learned, losses = self._learn(
-            learned, rings, learn_key, jnp.int32(self.config.iterations), self.lessons
-        )
+        learned, losses = self._learn(learned, rings, learn_key, jnp.int32(self.config.iterations))
         metrics = dict(losses)
         if learned.best is not None:
             best, score = self._gate(learned.best, learned.average, gate_key)
@@ -326,7 +297,6 @@ def learn_iteration(
     rings: tuple[buffer.Ring, ...],
     key: Array,
     iterations: Array,
-    lessons: tuple[Sample, ...] = (),
 ) -> tuple[Learned, dict[str, Array]]:
     """The updates of one iteration, of so many in all."""
     adam = optimiser(config, iterations)
@@ -337,7 +307,7 @@ def learn_iteration(
         network, state, average = carry
         index, key = indexed
         (_, (moments, losses)), gradients = jax.value_and_grad(batch_loss, argnums=2, has_aux=True)(
-            games, config, network, rings, learned.iteration, key, lessons
+            games, config, network, rings, learned.iteration, key
         )
         changes, state = adam.update(gradients, state, network)
         network = optax.apply_updates(network, changes)
@@ -361,28 +331,19 @@ def batch_loss(
     rings: tuple[buffer.Ring, ...],
     iterations: Array,
     key: Array,
-    lessons: tuple[Sample, ...] = (),
 ) -> tuple[Array, tuple[Any, dict[str, Array]]]:
     """The mean over the games of a family of the loss on a batch of each."""
     player = cast(network, jnp.dtype(config.precision))
     losses, moments = [], ()
-    given = round(config.lessons_share * config.batch)
-    keys = jax.random.split(key, len(games))
-    for game, ring, taught, game_key in zip(games, rings, lessons or [None] * len(games), keys, strict=True):
+    for game, ring, game_key in zip(games, rings, jax.random.split(key, len(games)), strict=True):
         draw_key, turn_key, drop_key = jax.random.split(game_key, 3)
-        batch = buffer.draw_batch(ring, iterations, config.batch - given, draw_key)
-        if taught is not None:
-            drawn = jax.random.randint(jax.random.fold_in(draw_key, 0), (given,), 0, taught.real.shape[0])
-            batch = jax.tree.map(lambda own, all_: jnp.concatenate([own, all_[drawn]]), batch, taught)  # noqa: B023
+        batch = buffer.draw_batch(ring, iterations, config.batch, draw_key)
         if config.symmetries:
             sides = game.symmetries().actions.shape[0]
             turns = jax.random.randint(turn_key, (config.batch,), 0, sides)
             batch = jax.vmap(functools.partial(turned, game))(batch, turns)
         one = functools.partial(sample_loss, game, player)
-        lesson = jnp.arange(config.batch) >= config.batch - given if given else None
-        policy, value, seen = jax.vmap(one, axis_name=BATCH)(
-            batch, jax.random.split(drop_key, config.batch), lesson
-        )
+        policy, value, seen = jax.vmap(one, axis_name=BATCH)(batch, jax.random.split(drop_key, config.batch))
         weight = batch.real / jnp.maximum(batch.real.sum(), 1)
         losses.append({"policy_loss": (policy * weight).sum(), "value_loss": (value * weight).sum()})
         moments = jax.tree.map(lambda leaf: leaf[0], seen)  # the same for the whole batch
@@ -391,20 +352,15 @@ def batch_loss(
     return total, (moments, means | {"loss": total})
 
 
-def sample_loss(
-    game: Any, network: Any, sample: Sample, key: Array, lesson: Array | None = None
-) -> tuple[Array, Array, Any]:
-    """(Loss of the policy, loss of the value, what batch norms saw) for one sample, or bool for one lesson."""
+def sample_loss(game: Any, network: Any, sample: Sample, key: Array) -> tuple[Array, Array, Any]:
+    """(Loss of the policy, loss of the value, what batch norms saw) for one sample."""
     mover = jnp.argmax(game.to_move(sample.state)).astype(jnp.int32)
     output = network(game.view(sample.state, mover), Training(key))
     target = sample.policy.astype(jnp.float32)
     if isinstance(game, Listing) and sample.choices is not None:
         policy = listed_policy_loss(output, game.listed(sample.state), sample.choices, target)
     else:
-        legal, wanted = game.legal(sample.state)[mover], spread(game, sample, target)
-        policy = policy_loss(output, wanted, legal)
-        if lesson is not None:
-            policy = jnp.where(lesson, any_of_loss(output, wanted > 0, legal), policy)
+        policy = policy_loss(output, spread(game, sample, target), game.legal(sample.state)[mover])
     return policy, value_loss(output, from_mover(sample.values, mover)), output.moments
 
 

@@ -66,13 +66,6 @@ def policy_loss(output: Output, target: Array, legal: Array) -> Array:
     return -(target * jnp.where(legal, jax.nn.log_softmax(logits), 0.0)).sum()
 
 
-def any_of_loss(output: Output, right: Array, legal: Array) -> Array:
-    """How surprising it is that one of the right actions, bool[A], is chosen, whichever; nothing if none is right."""
-    logits = jnp.where(legal, output.logits, -1e9)
-    chosen = jax.nn.logsumexp(jnp.where(right, logits, -1e9))
-    return jnp.where(right.any(), jax.nn.logsumexp(logits) - chosen, 0.0)
-
-
 def listed_policy_loss(output: Output, listed: Array, choices: Array, target: Array) -> Array:
     """The same for a game that lists its legal actions: `target` float32[M] is for the actions `choices` int32[M].
 

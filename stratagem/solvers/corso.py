@@ -121,14 +121,6 @@ class Solver:
         """The margin of every legal action."""
         return self._margins(self._start(cells, player))
 
-    def outcomes(self, cells: np.ndarray, player: int) -> dict[int, int]:
-        """+1, 0 or -1 for every legal action of the player to move."""
-        position = self._start(cells, player)
-        found: dict[int, int] = {}
-        for child, actions in self._distinct_moves(position):
-            found.update(dict.fromkeys(actions, -self._outcome(child)))
-        return dict(sorted(found.items()))
-
     def best(self, cells: np.ndarray, player: int) -> tuple[int, ...]:
         """Every action that reaches the margin of the position, ascending; none after the end."""
         position = self._start(cells, player)

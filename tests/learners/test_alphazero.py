@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 from small_run import CONFIG, GAME
 
-from stratagem.core.errors import BadOption, Unsupported
+from stratagem.core.errors import Unsupported
 from stratagem.core.play import over, start
 from stratagem.games.corso import Corso
 from stratagem.learners import buffer
-from stratagem.learners.alphazero import AlphaZero, AlphaZeroConfig, batch_loss, play_iteration, turned
+from stratagem.learners.alphazero import AlphaZero, AlphaZeroConfig, play_iteration, turned
 from stratagem.learners.gate import match
 from stratagem.learners.presets import PRESETS
 from stratagem.learners.selfplay import Sample, random_opening, start_lanes
 from stratagem.networks import make_network
-from stratagem.networks.outputs import Output, any_of_loss
 
 pytestmark = pytest.mark.usefixtures("compile_cache")  # several tests play by the same program
 
@@ -131,55 +130,6 @@ def test_the_loss_falls_where_there_is_something_to_learn():
         state, metrics = learner.iterate(state)
         losses.append(metrics["value_loss"])
     assert losses[-1] < 0.8 * max(losses[2:4])
-
-
-def test_lessons_are_learned_beside_the_own_games():
-    # On the empty board the lesson is: the centre, and it wins. Nobody is asked what the games say.
-    config = AlphaZeroConfig(**{**vars(CONFIG), "lessons_share": 1.0, "rate": 1e-2, "updates": 60})
-    state = GAME.init(jax.random.key(0))
-    lesson = Sample(state, None, jnp.eye(9, dtype=jnp.float16)[4], jnp.array([1.0, -1.0]), jnp.bool_(True))
-    learner = AlphaZero([GAME], config, lessons=[jax.tree.map(lambda leaf: leaf[None], lesson)])
-    reached, _ = learner.iterate(learner.start(jax.random.key(0)))
-    output = reached.learned.network(GAME.view(state, jnp.int32(0)))
-    assert jax.nn.softmax(output.logits)[4] > 0.9
-    assert output.values[0] > 0.9
-
-
-def test_any_right_action_is_as_good_as_another():
-    output = Output(jnp.log(jnp.array([0.1, 0.2, 0.3, 0.4])), jnp.zeros(2), None)
-    legal = jnp.array([True, True, True, False])
-    # Of the legal ones the first two have 0.3 of 0.6.
-    np.testing.assert_allclose(
-        any_of_loss(output, jnp.array([True, True, False, False]), legal), -np.log(0.5), rtol=1e-6
-    )
-    assert any_of_loss(output, jnp.zeros(4, bool), legal) == 0
-    gradient = jax.grad(lambda logits: any_of_loss(output._replace(logits=logits), legal, legal))(
-        output.logits
-    )
-    np.testing.assert_allclose(gradient, 0, atol=1e-6)  # all are right: nothing to change
-
-
-def test_a_lesson_without_right_actions_teaches_its_value_alone():
-    config = AlphaZeroConfig(**{**vars(CONFIG), "lessons_share": 1.0})
-    network = make_network(CONFIG.network, GAME, jax.random.key(0))
-    lesson = Sample(
-        GAME.init(jax.random.key(0)), None, jnp.zeros(9, jnp.float16), jnp.array([1.0, -1.0]), jnp.bool_(True)
-    )
-    lessons = (jax.tree.map(lambda leaf: leaf[None], lesson),)
-    learner = AlphaZero([GAME], config, lessons=lessons)
-    rings = learner.start(jax.random.key(0)).rings
-    _, (_, losses) = batch_loss((GAME,), config, network, rings, jnp.int32(1), jax.random.key(0), lessons)
-    assert losses["policy_loss"] == 0
-    assert losses["value_loss"] > 0.1
-
-
-def test_a_share_of_lessons_without_lessons_is_refused_and_lessons_without_a_share_too():
-    some = AlphaZeroConfig(**{**vars(CONFIG), "lessons_share": 0.5})
-    with pytest.raises(BadOption, match="give lessons for every game and a share, or neither"):
-        AlphaZero([GAME], some)
-    lesson = Sample(None, None, jnp.zeros((1, 9)), jnp.zeros((1, 2)), jnp.ones(1, bool))
-    with pytest.raises(BadOption, match="give lessons for every game and a share, or neither"):
-        AlphaZero([GAME], CONFIG, lessons=[lesson])
 
 
 def test_presets_are_what_they_say():
