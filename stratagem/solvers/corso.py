@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from stratagem.solvers.corso_bits import Position, empties, is_over, legal, make_board, margin, pack, play
+from stratagem.solvers.corso_notes import Notes, take
 from stratagem.solvers.corso_search import LIMIT, NODES, STOPPED, make_desk, search
 from stratagem.solvers.corso_table import MOST_CELLS, look_up
 
@@ -82,11 +83,13 @@ class Solver:
         megabytes: float | None = None,
         progress: Callable[[Progress], None] | None = None,
         seconds: float | None = None,
+        notes: int = 0,
     ):
         """`megabytes` bounds the table (default: by the size of the board, 512 at most up to 25 cells, 4096 beyond).
 
         `progress` hears about every finished move and, a few times a second, that the search is alive. `seconds`
-        bounds each question; a `TimeoutError` then says so, and asking again continues from the table.
+        bounds each question; a `TimeoutError` then says so, and asking again continues from the table. `notes` is how
+        many of the positions with the same number of empty cells are kept for `take_notes`.
         """
         if width * height > MOST_CELLS:
             raise ValueError(
@@ -98,7 +101,7 @@ class Solver:
         self.progress, self.seconds = progress, seconds
         self.nodes = 0
         self._desk = make_desk(
-            width, height, default_megabytes(self.cells) if megabytes is None else megabytes
+            width, height, default_megabytes(self.cells) if megabytes is None else megabytes, notes
         )
         self._began = time.perf_counter()
         self._done = self._total = 0
@@ -125,6 +128,10 @@ class Solver:
         """Every action that reaches the margin of the position, ascending; none after the end."""
         position = self._start(cells, player)
         return self._best(position, self._margin(position, self.cells % 2))
+
+    def take_notes(self) -> Notes:
+        """Some of the positions that were decided since the last call on the way to the answers, as `corso_notes` says."""
+        return take(self._desk.notes, self._desk.noted)
 
     def solve(self, cells: np.ndarray, player: int, goal: Goal = "margin") -> Solution:
         """All that `goal` asks for about one position."""

@@ -22,6 +22,7 @@ from stratagem.solvers.corso_bits import (
     neighbours,
     place,
 )
+from stratagem.solvers.corso_notes import NO_MOVE, note
 from stratagem.solvers.corso_table import look_up, make_images, make_table, store
 
 STOPPED = -1000
@@ -57,10 +58,17 @@ class Desk(NamedTuple):
     """int64[2, 128]: how often an action of either side proved its node, weighted by the empty cells."""
     counters: np.ndarray
     """int64[2], see `NODES` and `LIMIT`."""
+    notes: np.ndarray
+    """uint64[levels, K, 5], see `corso_notes`; K is 0 unless what is proved is to be noted."""
+    noted: np.ndarray
+    """int64[levels], see `corso_notes`."""
 
 
-def make_desk(width: int, height: int, megabytes: float) -> Desk:
-    """A clean desk for a board, with a table of at most `megabytes`. A game lasts at most one turn a cell."""
+def make_desk(width: int, height: int, megabytes: float, notes: int = 0) -> Desk:
+    """A clean desk for a board, with a table of at most `megabytes`. A game lasts at most one turn a cell.
+
+    `notes` is how many of the positions with the same number of empty cells it keeps of what it proves.
+    """
     cells = width * height
     return Desk(
         images=make_images(width, height),
@@ -70,6 +78,8 @@ def make_desk(width: int, height: int, megabytes: float) -> Desk:
         promises=np.zeros((cells + 1, cells), np.int64),
         history=np.zeros((2, 128), np.int64),
         counters=np.zeros(2, np.int64),
+        notes=np.zeros((cells + 1, notes, 5), np.uint64),
+        noted=np.zeros(cells + 1, np.int64),
     )
 
 
@@ -129,12 +139,12 @@ def read(rows, row):
 
 @njit(cache=True, nogil=True)
 def successors(position, empty, board, rows):
-    """Write the successors that do not end the game; return how many, and the best margin of those that do.
+    """Write the successors that do not end the game; return how many, and the best margin and action of those that do.
 
     Marbles of one component expand alike, so a component is one move. The action is the cell, plus 64 for an
     expansion.
     """
-    number, best = 0, LEAST
+    number, best, action = 0, LEAST, NO_MOVE
     own = position[0]
     while own:
         group, dyed = expansion(position, first(own), board)
@@ -142,16 +152,18 @@ def successors(position, empty, board, rows):
         if empty & ~dyed:
             write(rows, number, child, lowest(own) + np.uint64(64))
             number += 1
-        else:
-            best = max(best, -margin(child))
+        elif -margin(child) > best:
+            best, action = -margin(child), np.int64(lowest(own)) + 64
         own &= ~group
     if empty & (empty - ONE) == ZERO:
-        return number, max(best, margin(position) + 1)
+        if margin(position) + 1 > best:
+            best, action = margin(position) + 1, np.int64(lowest(empty))
+        return number, best, action
     while empty:
         write(rows, number, place(position, first(empty)), lowest(empty))
         number += 1
         empty &= empty - ONE
-    return number, best
+    return number, best, action
 
 
 @njit(cache=True, nogil=True)
@@ -169,8 +181,8 @@ def insert(rows, promises, row, child, action, value):
 def arrange(number, best, target, left, ply, board, desk):
     """Put the successors in the order of their promise, and drop those that the table already answers.
 
-    Returns how many remain and the best margin the others are known to reach; at `target` there is no need to
-    search the rest.
+    Returns how many remain and the best margin the others are known to reach, with its action; at `target` there is
+    no need to search the rest.
     """
     rows, promises = desk.rows[ply], desk.promises[ply]
     kept = 0
@@ -183,12 +195,12 @@ def arrange(number, best, target, left, ply, board, desk):
                 best = max(best, -known[0])
                 continue
             if known[1] < 2 - target:
-                return kept, max(best, -known[1])
+                return kept, -known[1], np.int64(action)
         value = 4 * promise(child, empty, board)
         value += np.int64(np.log2(desk.history[ply & 1, np.int64(action)] + 1.0))
         insert(rows, promises, kept, child, action, value)
         kept += 1
-    return kept, best
+    return kept, best, NO_MOVE
 
 
 @njit(cache=True, nogil=True)
@@ -207,14 +219,14 @@ def search(position, target, ply, board, desk):
     low, high, settled, slot, shape, own = look_up(
         position, empty, board, desk.images, desk.shapes, desk.table
     )
-    if low >= target:
-        return low
-    if high < target:
-        return high
+    if low >= target or high < target:
+        if counters[NODES] & 3 == 0:  # such positions are easy, and many
+            note(desk.notes, desk.noted, position, count(empty), NO_MOVE, low >= target)
+        return low if low >= target else high
     rows = desk.rows[ply]
-    number, best = successors(position, empty, board, rows)
+    number, best, action = successors(position, empty, board, rows)
     if best < target:
-        number, best = arrange(number, best, target, count(empty), ply, board, desk)
+        number, best, action = arrange(number, best, target, count(empty), ply, board, desk)
         row = 0
         while best < target and row < number:
             reply = search(read(rows, row), 2 - target, ply + 1, board, desk)
@@ -222,8 +234,10 @@ def search(position, target, ply, board, desk):
                 return STOPPED
             best = max(best, -reply)
             if best >= target:
-                history[ply & 1, np.int64(rows[row, 4])] += count(empty) ** 2
+                action = np.int64(rows[row, 4])
+                history[ply & 1, action] += count(empty) ** 2
             row += 1
+    note(desk.notes, desk.noted, position, count(empty), action, best >= target)
     if best >= target:
         low = max(low, best)
     else:
