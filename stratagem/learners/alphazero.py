@@ -32,6 +32,9 @@ from stratagem.search import Gumbel, Puct, Rule, search
 from stratagem.search.tree import check_searchable
 
 
+STEADY = 1e-4  # of the drift of logits beside the other losses: a pull that is felt only where nothing else pulls
+
+
 @dataclass(frozen=True)
 class AlphaZeroConfig:
     """How AlphaZero plays and learns."""
@@ -343,25 +346,26 @@ def batch_loss(
             turns = jax.random.randint(turn_key, (config.batch,), 0, sides)
             batch = jax.vmap(functools.partial(turned, game))(batch, turns)
         one = functools.partial(sample_loss, game, player)
-        policy, value, seen = jax.vmap(one, axis_name=BATCH)(batch, jax.random.split(drop_key, config.batch))
+        found, seen = jax.vmap(one, axis_name=BATCH)(batch, jax.random.split(drop_key, config.batch))
         weight = batch.real / jnp.maximum(batch.real.sum(), 1)
-        losses.append({"policy_loss": (policy * weight).sum(), "value_loss": (value * weight).sum()})
+        losses.append({name: (loss * weight).sum() for name, loss in found.items()})
         moments = jax.tree.map(lambda leaf: leaf[0], seen)  # the same for the whole batch
     means = jax.tree.map(lambda *parts: sum(parts) / len(parts), *losses)
-    total = means["policy_loss"] + config.value_weight * means["value_loss"]
+    total = means["policy_loss"] + config.value_weight * means["value_loss"] + STEADY * means["drift"]
     return total, (moments, means | {"loss": total})
 
 
-def sample_loss(game: Any, network: Any, sample: Sample, key: Array) -> tuple[Array, Array, Any]:
-    """(Loss of the policy, loss of the value, what batch norms saw) for one sample."""
+def sample_loss(game: Any, network: Any, sample: Sample, key: Array) -> tuple[dict[str, Array], Any]:
+    """(Losses of the policy and of the value, and `drift`; what batch norms saw) for one sample."""
     mover = jnp.argmax(game.to_move(sample.state)).astype(jnp.int32)
     output = network(game.view(sample.state, mover), Training(key))
     target = sample.policy.astype(jnp.float32)
     if isinstance(game, Listing) and sample.choices is not None:
-        policy = listed_policy_loss(output, game.listed(sample.state), sample.choices, target)
+        policy, away = listed_policy_loss(output, game.listed(sample.state), sample.choices, target)
     else:
-        policy = policy_loss(output, spread(game, sample, target), game.legal(sample.state)[mover])
-    return policy, value_loss(output, from_mover(sample.values, mover)), output.moments
+        policy, away = policy_loss(output, spread(game, sample, target), game.legal(sample.state)[mover])
+    value = value_loss(output, from_mover(sample.values, mover))
+    return {"policy_loss": policy, "value_loss": value, "drift": away}, output.moments
 
 
 def spread(game: Game, sample: Sample, target: Array) -> Array:

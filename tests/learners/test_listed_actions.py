@@ -82,9 +82,10 @@ def test_the_loss_over_lists_is_the_loss_over_all_actions():
     choices, target = jnp.array([20, 4, -1]), jnp.array([0.75, 0.25, 0.0])
     legal = jnp.zeros(30, bool).at[jnp.array([4, 7, 20, 11])].set(True)
     dense = jnp.zeros(30).at[20].set(0.75).at[4].set(0.25)
-    np.testing.assert_allclose(
-        listed_policy_loss(output, listed, choices, target), policy_loss(output, dense, legal), rtol=1e-6
-    )
+    for of_list, of_all in zip(
+        listed_policy_loss(output, listed, choices, target), policy_loss(output, dense, legal), strict=True
+    ):
+        np.testing.assert_allclose(of_list, of_all, rtol=1e-6)
 
 
 def test_a_reflected_sample_names_the_reflected_actions():

@@ -161,7 +161,24 @@ def test_three_seats_have_beliefs_of_their_own():
 def test_the_policy_loss_knows_no_illegal_actions():
     output = belief_output(jnp.array([0.0, 0.0, 9.0]), jnp.zeros((1, 2)), 2)
     legal = jnp.array([True, True, False])
-    np.testing.assert_allclose(policy_loss(output, jnp.array([0.5, 0.5, 0.0]), legal), np.log(2), rtol=1e-6)
+    loss, _ = policy_loss(output, jnp.array([0.5, 0.5, 0.0]), legal)
+    np.testing.assert_allclose(loss, np.log(2), rtol=1e-6)
+
+
+def test_drift_is_the_level_of_logits_and_belief_which_no_other_loss_sees():
+    legal, target = jnp.array([True, True, False]), jnp.array([0.5, 0.5, 0.0])
+    losses, drifts = zip(
+        *(
+            policy_loss(
+                belief_output(level + jnp.array([0.0, 0.0, 9.0]), jnp.full((1, 2), level), 2), target, legal
+            )
+            for level in (-np.log(2), 3.0)
+        ),
+        strict=True,
+    )
+    np.testing.assert_allclose(losses, np.log(2), rtol=1e-6)
+    # Two logits of -log 2 sum to one, whose logarithm is nought; two of 3 are 3 + log 2, here and in the belief.
+    np.testing.assert_allclose(drifts, [0.0, 2 * (3 + np.log(2)) ** 2], atol=1e-6)
 
 
 def test_bfloat16_is_close():
