@@ -15,12 +15,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from jax import Array, lax
+from jax import Array
 
 from stratagem.core.errors import Unsupported
 from stratagem.core.game import Game, Listing, Roles, Symmetric
 from stratagem.learners import buffer
+from stratagem.learners.descent import STEADY, descend, optimiser
 from stratagem.learners.gate import match
 from stratagem.learners.selfplay import Lanes, Sample, Tally, self_play, start_lanes
 from stratagem.networks import cast, make_network
@@ -30,9 +30,6 @@ from stratagem.networks.tensors import read_tree, write_tree
 from stratagem.networks.tiles import for_batches
 from stratagem.search import Gumbel, Puct, Rule, search
 from stratagem.search.tree import check_searchable
-
-
-STEADY = 1e-4  # of the drift of logits beside the other losses: a pull that is felt only where nothing else pulls
 
 
 @dataclass(frozen=True)
@@ -252,22 +249,6 @@ def start_learning(games: tuple[Game, ...], config: AlphaZeroConfig, key: Array)
     )
 
 
-def optimiser(config: AlphaZeroConfig, iterations: Array | int) -> optax.GradientTransformation:
-    """Adam with decay of whatever has two axes or more."""
-
-    def rate(step: Array) -> Array:
-        along = jnp.minimum(step / (iterations * config.updates), 1.0)
-        fallen = config.rate_end + (1 - config.rate_end) * (1 + jnp.cos(jnp.pi * along)) / 2
-        return config.rate * fallen * jnp.minimum((step + 1) / 100, 1.0)
-
-    return optax.chain(
-        optax.clip_by_global_norm(config.clip),
-        optax.adamw(
-            rate, weight_decay=config.decay, mask=lambda tree: jax.tree.map(lambda x: x.ndim > 1, tree)
-        ),
-    )
-
-
 def play_iteration(
     game: Game, config: AlphaZeroConfig, network: Any, lanes: Lanes, key: Array
 ) -> tuple[Lanes, Sample, Tally]:
@@ -302,27 +283,17 @@ def learn_iteration(
     iterations: Array,
 ) -> tuple[Learned, dict[str, Array]]:
     """The updates of one iteration, of so many in all."""
-    adam = optimiser(config, iterations)
-    # Early on a long average would hold what the network was before it knew anything.
-    done = (learned.iteration - 1) * config.updates
-
-    def update(carry: tuple[Any, Any, Any], indexed: tuple[Array, Array]) -> tuple[tuple[Any, Any, Any], Any]:
-        network, state, average = carry
-        index, key = indexed
-        (_, (moments, losses)), gradients = jax.value_and_grad(batch_loss, argnums=2, has_aux=True)(
-            games, config, network, rings, learned.iteration, key
-        )
-        changes, state = adam.update(gradients, state, network)
-        network = optax.apply_updates(network, changes)
-        if moments:
-            network = network.absorb(moments)
-        pace = jnp.minimum(config.average, (done + index) / (done + index + 10))
-        average = jax.tree.map(lambda old, new: pace * old + (1 - pace) * new, average, network)
-        return (network, state, average), losses
-
+    loss = functools.partial(batch_loss, games, config, rings, learned.iteration)
     carry = (learned.network, learned.optimiser, learned.average)
-    indices = (jnp.arange(config.updates), jax.random.split(key, config.updates))
-    (network, state, average), losses = lax.scan(update, carry, indices)
+    done = (learned.iteration - 1) * config.updates
+    (network, state, average), losses = descend(
+        loss,
+        optimiser(config, iterations),
+        config.average,
+        done,
+        carry,
+        jax.random.split(key, config.updates),
+    )
     means = jax.tree.map(jnp.mean, losses)
     return learned._replace(network=network, optimiser=state, average=average), means
 
@@ -330,9 +301,9 @@ def learn_iteration(
 def batch_loss(
     games: tuple[Any, ...],
     config: AlphaZeroConfig,
-    network: Any,
     rings: tuple[buffer.Ring, ...],
     iterations: Array,
+    network: Any,
     key: Array,
 ) -> tuple[Array, tuple[Any, dict[str, Array]]]:
     """The mean over the games of a family of the loss on a batch of each."""

@@ -67,9 +67,14 @@ def policy_loss(output: Output, target: Array, legal: Array) -> tuple[Array, Arr
     return loss, drift(output, logits)
 
 
-def listed_policy_loss(
-    output: Output, listed: Array, choices: Array, target: Array
-) -> tuple[Array, Array]:
+def any_of_loss(output: Output, right: Array, legal: Array) -> tuple[Array, Array]:
+    """(How surprising it is that one of the right actions, bool[A], is chosen, nothing if none is right; `drift`)."""
+    logits = jnp.where(legal, output.logits, -1e9)
+    chosen = jax.nn.logsumexp(jnp.where(right, logits, -1e9))
+    return jnp.where(right.any(), jax.nn.logsumexp(logits) - chosen, 0.0), drift(output, logits)
+
+
+def listed_policy_loss(output: Output, listed: Array, choices: Array, target: Array) -> tuple[Array, Array]:
     """The same for a game that lists its legal actions: `target` float32[M] is for the actions `choices` int32[M].
 
     Gaps in both lists are −1; a gap has no share of the target.
@@ -82,12 +87,16 @@ def listed_policy_loss(
 def drift(output: Output, logits: Array) -> Array:
     """How far the level of the masked logits and of the belief is from nought, squared.
 
-    Softmax does not see what is added to all logits alike, so nothing in the losses above holds their level. Gradients that
-    should cancel there leave their rounding, which Adam makes as large as any other: in bfloat16 the level was seen to rise
-    by hundreds, until rounding took the differences too.
+    Softmax does not see what is added to all logits alike, so nothing in the losses above holds their level. Gradients
+    that should cancel there leave their rounding, which Adam makes as large as any other: in bfloat16 the level was
+    seen to rise by hundreds, until rounding took the differences too.
     """
     level = jnp.square(jax.nn.logsumexp(logits))
-    return level if output.belief is None else level + jnp.square(jax.nn.logsumexp(output.belief, axis=-1)).mean()
+    return (
+        level
+        if output.belief is None
+        else level + jnp.square(jax.nn.logsumexp(output.belief, axis=-1)).mean()
+    )
 
 
 def evaluator(game: Game, network: Any) -> Callable[[Any], tuple[Array, Array]]:

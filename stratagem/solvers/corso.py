@@ -116,6 +116,11 @@ class Solver:
         position = self._start(cells, player)
         return self._outcome(position)
 
+    def decide(self, position: Position) -> int:
+        """`outcome` of a position that is packed already, and not over."""
+        self._began = time.perf_counter()
+        return self._outcome(position)
+
     def margin(self, cells: np.ndarray, player: int) -> int:
         """The final margin of the player to move when both play for it."""
         return self._margin(self._start(cells, player), self.cells % 2)
@@ -130,7 +135,7 @@ class Solver:
         return self._best(position, self._margin(position, self.cells % 2))
 
     def take_notes(self) -> Notes:
-        """Some of the positions that were decided since the last call on the way to the answers, as `corso_notes` says."""
+        """Some of the positions decided on the way to the answers since the last call; see `corso_notes`."""
         return take(self._desk.notes, self._desk.noted)
 
     def solve(self, cells: np.ndarray, player: int, goal: Goal = "margin") -> Solution:

@@ -4,8 +4,8 @@ A search for one answer proves thousands of others, each of them exact: whether 
 With target 1 on a board with an odd number of cells that is who wins. For each number of empty cells an even sample of
 fixed size is kept, so early positions, which are few, do not drown.
 
-A note is uint64[5]: the four bitboards of the position as `corso_bits` has them, and the action (7 bits, as `successors`
-writes it, or `NO_MOVE`), plus 256 if the target is reached.
+A note is uint64[5]: the four bitboards of the position as `corso_bits` has them, and the action (7 bits, as
+`successors` writes it, or `NO_MOVE`), plus 256 if the target is reached.
 """
 
 from typing import NamedTuple

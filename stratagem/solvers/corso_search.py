@@ -144,7 +144,7 @@ def successors(position, empty, board, rows):
     Marbles of one component expand alike, so a component is one move. The action is the cell, plus 64 for an
     expansion.
     """
-    number, best, action = 0, LEAST, NO_MOVE
+    number, best, action = 0, LEAST, np.int64(NO_MOVE)
     own = position[0]
     while own:
         group, dyed = expansion(position, first(own), board)
@@ -153,7 +153,7 @@ def successors(position, empty, board, rows):
             write(rows, number, child, lowest(own) + np.uint64(64))
             number += 1
         elif -margin(child) > best:
-            best, action = -margin(child), np.int64(lowest(own)) + 64
+            best, action = -margin(child), np.int64(lowest(own) + np.uint64(64))
         own &= ~group
     if empty & (empty - ONE) == ZERO:
         if margin(position) + 1 > best:
@@ -200,7 +200,7 @@ def arrange(number, best, target, left, ply, board, desk):
         value += np.int64(np.log2(desk.history[ply & 1, np.int64(action)] + 1.0))
         insert(rows, promises, kept, child, action, value)
         kept += 1
-    return kept, best, NO_MOVE
+    return kept, best, np.int64(NO_MOVE)
 
 
 @njit(cache=True, nogil=True)
