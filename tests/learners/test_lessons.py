@@ -1,11 +1,14 @@
 """Learning from exact answers: it learns them, and goes on after a kill as if there had been none."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from stratagem.games.corso import Corso
+from stratagem.learners import lessons
 from stratagem.learners.lessons import Lesson, Lessons, LessonsConfig
 from stratagem.networks.outputs import any_of_loss, belief_output
 
@@ -67,3 +70,18 @@ def test_any_right_action_will_do():
         any_of_loss(output, right, legal)[0], -np.log(2 * np.e / (1 + 2 * np.e)), rtol=1e-5
     )
     assert any_of_loss(output, none, legal)[0] == 0
+
+
+def test_the_level_of_logits_stays_where_it_was_in_low_precision(monkeypatch):
+    settings = replace(CONFIG, precision="bfloat16", rate=5e-3, rate_end=1.0, batch=256, updates=200)
+
+    def drift():
+        learner = Lessons(GAME, marble_at, jnp.int32(1), settings)
+        state = learner.start(jax.random.key(0))
+        for _ in range(3):
+            state, told = learner.iterate(state)
+        return told["drift"]
+
+    assert drift() < 1
+    monkeypatch.setattr(lessons, "STEADY", 0.0)  # without the pull, rounding drives it off
+    assert drift() > 10
