@@ -136,7 +136,7 @@ class Solver:
 
     def take_notes(self) -> Notes:
         """Some of the positions decided on the way to the answers since the last call; see `corso_notes`."""
-        return take(self._desk.notes, self._desk.noted)
+        return take(self._desk.notes, self.cells)
 
     def solve(self, cells: np.ndarray, player: int, goal: Goal = "margin") -> Solution:
         """All that `goal` asks for about one position."""
@@ -240,10 +240,10 @@ class Solver:
     def _bound(self, position: Position, target: int) -> int:
         """`search`, in a thread if it takes long: Ctrl-C, the clock and the callback are never kept waiting."""
         counters = self._desk.counters
-        counters[:] = 0, QUICK
+        counters[: LIMIT + 1] = 0, QUICK
         bound = search(position, target, 0, self.board, self._desk)
         self.nodes += int(counters[NODES])
-        counters[:] = 0, np.iinfo(np.int64).max
+        counters[: LIMIT + 1] = 0, np.iinfo(np.int64).max
         if bound != STOPPED:
             return bound
         with ThreadPoolExecutor(1) as pool:

@@ -22,14 +22,14 @@ from stratagem.solvers.corso_bits import (
     neighbours,
     place,
 )
-from stratagem.solvers.corso_notes import NO_MOVE, note
+from stratagem.solvers.corso_notes import NO_MOVE, make_notes, note
 from stratagem.solvers.corso_table import look_up, make_images, make_table, store
 
 STOPPED = -1000
 """What a search returns when it ran into its limit."""
 
-NODES, LIMIT = 0, 1
-"""The two counters (int64[2]) that a search shares with its caller: nodes so far, and when to give up.
+NODES, LIMIT, NOTING = 0, 1, 2
+"""The counters (int64[3]) that a search shares with its caller: nodes so far, when to give up, whether to take notes.
 
 Another thread may lower the limit to stop a search at once.
 """
@@ -57,11 +57,9 @@ class Desk(NamedTuple):
     history: np.ndarray
     """int64[2, 128]: how often an action of either side proved its node, weighted by the empty cells."""
     counters: np.ndarray
-    """int64[2], see `NODES` and `LIMIT`."""
+    """int64[3], see `NODES`, `LIMIT` and `NOTING`."""
     notes: np.ndarray
-    """uint64[levels, K, 5], see `corso_notes`; K is 0 unless what is proved is to be noted."""
-    noted: np.ndarray
-    """int64[levels], see `corso_notes`."""
+    """uint64[…], see `make_notes`; empty unless what is proved is to be noted."""
 
 
 def make_desk(width: int, height: int, megabytes: float, notes: int = 0) -> Desk:
@@ -77,9 +75,8 @@ def make_desk(width: int, height: int, megabytes: float, notes: int = 0) -> Desk
         rows=np.zeros((cells + 1, cells, 5), np.uint64),
         promises=np.zeros((cells + 1, cells), np.int64),
         history=np.zeros((2, 128), np.int64),
-        counters=np.zeros(2, np.int64),
-        notes=np.zeros((cells + 1, notes, 5), np.uint64),
-        noted=np.zeros(cells + 1, np.int64),
+        counters=np.array([0, 0, notes > 0], np.int64),
+        notes=make_notes(cells, notes),
     )
 
 
@@ -220,8 +217,8 @@ def search(position, target, ply, board, desk):
         position, empty, board, desk.images, desk.shapes, desk.table
     )
     if low >= target or high < target:
-        if counters[NODES] & 3 == 0:  # such positions are easy, and many
-            note(desk.notes, desk.noted, position, count(empty), NO_MOVE, low >= target)
+        if counters[NOTING] and counters[NODES] & 3 == 0:  # such positions are easy, and many
+            note(desk.notes, position, count(board.full), count(empty), NO_MOVE, low >= target)
         return low if low >= target else high
     rows = desk.rows[ply]
     number, best, action = successors(position, empty, board, rows)
@@ -237,7 +234,8 @@ def search(position, target, ply, board, desk):
                 action = np.int64(rows[row, 4])
                 history[ply & 1, action] += count(empty) ** 2
             row += 1
-    note(desk.notes, desk.noted, position, count(empty), action, best >= target)
+    if counters[NOTING]:
+        note(desk.notes, position, count(board.full), count(empty), action, best >= target)
     if best >= target:
         low = max(low, best)
     else:

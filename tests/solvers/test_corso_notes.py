@@ -5,7 +5,7 @@ import pytest
 
 from stratagem.solvers.corso import Solver
 from stratagem.solvers.corso_bits import empties, is_over, legal, make_board, margin, play
-from stratagem.solvers.corso_notes import note, take
+from stratagem.solvers.corso_notes import make_notes, note, take
 
 WIDTH, HEIGHT = 3, 5
 EMPTY = np.zeros(WIDTH * HEIGHT, np.int8)
@@ -56,11 +56,17 @@ def test_notes_are_taken_once(noted):
     assert len(noted[2].moves) == 0
 
 
+def test_without_paper_there_are_no_notes():
+    solver = Solver(3, 3)
+    solver.outcome(np.zeros(9, np.int8), 0)
+    assert len(solver.take_notes().moves) == 0
+
+
 def test_a_sample_is_even_over_all_that_was_offered():
-    notes, noted = np.zeros((1, 50, 5), np.uint64), np.zeros(1, np.int64)
+    notes = make_notes(1, 50)
     for number in range(20_000):
-        note(notes, noted, typed((number, 0, 0, 0)), 0, 3, True)
-    kept = take(notes, noted).positions[:, 0]
+        note(notes, typed((number, 0, 0, 0)), 1, 1, 3, True)
+    kept = take(notes, 1).positions[:, 0]
     assert len(np.unique(kept)) == 50
     # The mean of 50 even draws of 0 to 19,999 has a deviation of 20,000 / √12 / √50 = 816.
     assert abs(kept.mean() - 10_000) < 4 * 816
