@@ -8,9 +8,8 @@ import jax.numpy as jnp
 import optax
 from jax import Array, lax
 
-STEADY = (
-    1e-4  # of the drift of logits beside the other losses: a pull that is felt only where nothing else pulls
-)
+# The weight of the drift of logits beside the other losses: a pull that is felt only where nothing else pulls.
+STEADY = 1e-4
 
 Loss = Callable[[Any, Array], tuple[Array, tuple[Any, dict[str, Array]]]]
 """From a network and a key to (the loss to go down, (what batch norms saw, its parts))."""
