@@ -89,7 +89,8 @@ class Lessons(WholeState):
 
     def iterate(self, state: Learned) -> tuple[Learned, Mapping[str, float]]:
         """One iteration: (the state after it, numbers to log)."""
-        state, losses = self._iterate(state, self.material)
+        # The number of iterations is an argument, so that runs of different lengths share a compiled program.
+        state, losses = self._iterate(state, self.material, jnp.int32(self.config.iterations))
         return state, numbers(losses)
 
 
@@ -102,13 +103,13 @@ def start_learning(game: Game, config: LessonsConfig, key: Array) -> Learned:
 
 
 def iterate(
-    draw: Draw, config: LessonsConfig, learned: Learned, material: Any
+    draw: Draw, config: LessonsConfig, learned: Learned, material: Any, iterations: Array
 ) -> tuple[Learned, dict[str, Array]]:
-    """The updates of one iteration."""
+    """The updates of one iteration of so many."""
     key, update_key = jax.random.split(learned.key)
     (network, state, average), losses = descend(
         functools.partial(batch_loss, draw, config, material),
-        optimiser(config, config.iterations),
+        optimiser(config, iterations),
         config.average,
         learned.iteration * config.updates,
         (learned.network, learned.optimiser, learned.average),

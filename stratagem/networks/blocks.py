@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 BATCH = "batch"  # The name of the axis over which a training step maps a network.
@@ -19,11 +20,21 @@ class Training(NamedTuple):
     key: Array  # for dropout
 
 
+class Sight(NamedTuple):
+    """A board as a network reads it."""
+
+    planes: Array  # float32[H, W, C]: the mover's things first
+    links: Array | None = (
+        None  # float32[K, N, N]: of each kind, what share each of N cells hears of each other
+    )
+
+
 class Conv(eqx.Module):
     """A convolution that keeps the size of the board.
 
     While learning it is a matrix product over the neighbours of each cell: on CPUs the gradient of a convolution
-    inside a loop was measured to be a hundred times slower.
+    inside a loop was measured to be a hundred times slower. On accelerators a small board is learned as one product of
+    all its cells with all its cells: more multiplications, but nine times fewer bytes to move.
     """
 
     weight: Array  # float[k, k, C_in, C_out]
@@ -41,6 +52,8 @@ class Conv(eqx.Module):
         size, _, inputs, outputs = self.weight.shape
         if size == 1:
             x = x @ self.weight[0, 0]
+        elif training is not None and x.shape[0] * x.shape[1] <= UNROLLED and jax.default_backend() != "cpu":
+            x = (x.reshape(-1) @ unrolled(self.weight, *x.shape[:2])).reshape(*x.shape[:2], outputs)
         elif training is not None:
             x = neighbours(x, size) @ self.weight.reshape(size * size * inputs, outputs)
         else:
@@ -48,6 +61,21 @@ class Conv(eqx.Module):
                 x[None], self.weight, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
             )[0]
         return x if self.bias is None else x + self.bias
+
+
+UNROLLED = 25  # cells of a board whose convolutions are learned as one matrix
+
+
+def unrolled(weight: Array, height: int, width: int) -> Array:
+    """float[H·W·C_in, H·W·C_out]: a convolution of a board as one matrix, from float[k, k, C_in, C_out]."""
+    size, _, inputs, outputs = weight.shape
+    rows, columns = np.divmod(np.arange(height * width), width)
+    down, right = (place[:, None] - place + size // 2 for place in (rows, columns))  # from the column's cell
+    inside = (down >= 0) & (down < size) & (right >= 0) & (right < size)
+    place = np.where(inside, down * size + right, -1)
+    at = (np.arange(size * size)[:, None, None] == place).astype(np.float32)  # [k·k, from, to]
+    matrix = jnp.einsum("kft,kio->fito", at.astype(weight.dtype), weight.reshape(-1, inputs, outputs))
+    return matrix.reshape(height * width * inputs, height * width * outputs)
 
 
 def neighbours(board: Array, size: int) -> Array:
@@ -158,24 +186,39 @@ def pool(board: Array, usual: int = 25) -> Array:
 
 
 class GlobalBlock(eqx.Module):
-    """A residual block in which every cell also hears a summary of the whole board, of whatever size."""
+    """A residual block in which every cell also hears a summary of the whole board, of whatever size.
+
+    With `kinds` of links it also hears the cells that it is linked to.
+    """
 
     norm: BoardNorm
     first: Conv
     listen: Dense
+    hear: Dense | None
     second: Conv
 
-    def __init__(self, channels: int, key: Array):
+    def __init__(self, channels: int, key: Array, kinds: int = 0):
         first_key, listen_key, second_key = jax.random.split(key, 3)
         self.norm = BoardNorm(channels)
         self.first = Conv(channels, channels, 3, first_key)
         self.listen = Dense(3 * channels, channels, listen_key, gain=0.5)
+        hear_key = jax.random.fold_in(key, 3)
+        self.hear = Dense(kinds * channels, channels, hear_key, gain=0.5) if kinds else None
         self.second = Conv(channels, channels, 3, second_key, gain=0.01)  # a block starts as almost nothing
 
-    def __call__(self, board: Array, training: Training | None) -> Array:
+    def __call__(self, board: Array, training: Training | None, links: Array | None = None) -> Array:
         inner = self.first(jax.nn.relu(self.norm(board)), training)
-        inner = inner + self.listen(pool(inner))
-        return board + self.second(jax.nn.relu(inner), training)
+        heard = self.listen(pool(inner))
+        if self.hear is not None and links is not None:
+            heard = heard + self.hear(linked(inner, links))
+        return board + self.second(jax.nn.relu(inner + heard), training)
+
+
+def linked(board: Array, links: Array) -> Array:
+    """float[H, W, K·C]: beside each cell the mean of those that it is linked to, by kind."""
+    height, width, channels = board.shape
+    heard = jnp.einsum("kij,jc->ikc", links.astype(board.dtype), board.reshape(-1, channels))
+    return heard.reshape(height, width, -1)
 
 
 class ClassicBlock(eqx.Module):

@@ -18,6 +18,7 @@ from stratagem.networks.blocks import (
     Conv,
     Dense,
     GlobalBlock,
+    Sight,
     Training,
     absorb_all,
     dropout,
@@ -26,6 +27,7 @@ from stratagem.networks.blocks import (
 from stratagem.networks.outputs import Output, belief_output, scalar_output
 
 Reader = Callable[[Array], Array]  # from the view of a game to float32[H, W, C], the mover's things first
+Linker = Callable[[Array], Sight]  # from what a reader says to what it says with links
 
 
 class PlainNet(eqx.Module):
@@ -139,7 +141,8 @@ class ClassicNet(eqx.Module):
 class GlobalNet(eqx.Module):
     """The best found here: plays boards of any size, hears the whole board in every block, believes in results.
 
-    One logit a cell, so that a game whose actions are its cells has one network for all its sizes.
+    One logit a cell, so that a game whose actions are its cells has one network for all its sizes. A linker adds
+    `kinds` of links between cells, along which every block hears.
     """
 
     stem: Conv
@@ -152,15 +155,25 @@ class GlobalNet(eqx.Module):
     hidden: Dense
     value: Dense
     reader: Reader = eqx.field(static=True)
+    linker: Linker = eqx.field(static=True)
     seats: int = eqx.field(static=True)
 
     def __init__(
-        self, planes: int, seats: int, channels: int, blocks: int, results: int, reader: Reader, key: Array
+        self,
+        planes: int,
+        seats: int,
+        channels: int,
+        blocks: int,
+        results: int,
+        reader: Reader,
+        key: Array,
+        linker: Linker = Sight,
+        kinds: int = 0,
     ):
         keys = iter(jax.random.split(key, blocks + 7))
         head = max(16, channels // 2)
         self.stem = Conv(planes, channels, 3, next(keys))
-        self.blocks = [GlobalBlock(channels, next(keys)) for _ in range(blocks)]
+        self.blocks = [GlobalBlock(channels, next(keys), kinds) for _ in range(blocks)]
         self.norm = BoardNorm(channels)
         self.policy = Conv(channels, head, 1, next(keys))
         self.policy_listen = Dense(3 * channels, head, next(keys), gain=0.5)
@@ -169,12 +182,13 @@ class GlobalNet(eqx.Module):
         self.hidden = Dense(3 * head, 2 * head, next(keys))
         beliefs = 1 if seats == 2 else seats
         self.value = Dense(2 * head, beliefs * results, next(keys), gain=0.1)
-        self.reader, self.seats = reader, seats
+        self.reader, self.linker, self.seats = reader, linker, seats
 
     def __call__(self, view: Array, training: Training | None = None) -> Output:
-        board = self.stem(self.reader(view), training)
+        sight = self.linker(self.reader(view))
+        board = self.stem(sight.planes, training)
         for block in self.blocks:
-            board = block(board, training)
+            board = block(board, training, sight.links)
         board = jax.nn.relu(self.norm(board))
         heard = self.policy(board) + self.policy_listen(pool(board))
         logits = self.cell(jax.nn.relu(heard)).reshape(-1)

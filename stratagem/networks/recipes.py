@@ -9,6 +9,7 @@ from jax import Array
 
 from stratagem.core.errors import BadOption
 from stratagem.networks.boards import ClassicNet, GlobalNet, PlainNet, Reader
+from stratagem.networks.corso_chains import EXTRA_PLANES, LINKS, read_chains
 from stratagem.networks.general_planes import reader_of
 
 
@@ -79,6 +80,8 @@ class Global:
     blocks: int = 4
     results: int = 2
     """Results that the value head tells apart, evenly from a loss to a win; with two, a draw is half of each."""
+    chains: bool = False
+    """Every block also hears along chains of marbles, what they would dye, and regions, as Corso has them."""
 
     def build(self, key: Array) -> GlobalNet:
         height, width, planes = _view_shape(self.game)
@@ -89,7 +92,10 @@ class Global:
                 "cells; try classic"
             )
         reader = READERS.get(spec.name, read_as_is)
-        return GlobalNet(planes, spec.seats, self.channels, self.blocks, self.results, reader, key)
+        sizes = spec.seats, self.channels, self.blocks, self.results
+        if not self.chains:
+            return GlobalNet(planes, *sizes, reader, key)
+        return GlobalNet(planes + EXTRA_PLANES, *sizes, reader, key, read_chains, LINKS)
 
 
 def _view_shape(game: Any) -> tuple[int, int, int]:

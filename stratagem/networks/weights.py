@@ -16,17 +16,23 @@ from stratagem.networks.tensors import read_facts, read_tree, write_tree
 
 
 def save_weights(
-    path: Path | str, network: Any, choice: str, games: Sequence[Game], summary: dict[str, Any]
+    path: Path | str,
+    network: Any,
+    choice: str,
+    games: Sequence[Game],
+    summary: dict[str, Any],
+    stored: str = "float32",
 ) -> None:
-    """Write a network that plays `games` (one, or the sizes of one family)."""
+    """Write a network that plays `games` (one, or the sizes of one family); `stored` in bfloat16 it takes half."""
     facts = {
         "kind": "weights",
         "game": games[0].spec.name,
         "rulesets": {game.spec.ruleset: game.spec.title for game in games},
         "network": full_choice(choice, games[0]),
+        "stored": stored,
         "summary": summary,
     }
-    write_tree(path, network, facts)
+    write_tree(path, cast(network, jnp.dtype(stored)), facts)
 
 
 def load_weights(path: Path | str, game: Game) -> Any:
@@ -35,8 +41,7 @@ def load_weights(path: Path | str, game: Game) -> Any:
     if game.spec.ruleset not in facts["rulesets"]:
         trained = ", ".join(facts["rulesets"].values())
         raise RulesetMismatch(f"{path} was trained for {trained}, not for {game.spec.title}")
-    like = jax.eval_shape(lambda: make_network(facts["network"], game, jax.random.key(0)))
-    return read_tree(path, like)
+    return _as_stored(path, facts, game)
 
 
 def save_policy(
@@ -74,9 +79,14 @@ def load_policy(path: Path | str, senses: Senses) -> Any:
             f"(rules {senses.spec.version})"
         )
 
+    return _as_stored(path, facts, senses)
+
+
+def _as_stored(path: Path | str, facts: dict[str, Any], game: Any) -> Any:
+    """The network of a file in float32, from the precision that it is stored in."""
+
     def stored(key: Array) -> Any:
-        network = make_network(facts["network"], senses, key)  # type: ignore[arg-type]
-        return cast(network, jnp.dtype(facts["stored"]))
+        return cast(make_network(facts["network"], game, key), jnp.dtype(facts.get("stored", "float32")))
 
     return cast(read_tree(path, jax.eval_shape(stored, jax.random.key(0))), jnp.float32)
 

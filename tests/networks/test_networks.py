@@ -9,7 +9,7 @@ from stratagem.core.errors import BadOption, DamagedFile, RulesetMismatch, Unkno
 from stratagem.core.play import random_actions, start
 from stratagem.games.corso import Corso
 from stratagem.networks import cast, full_choice, make_network, parameters
-from stratagem.networks.blocks import BATCH, Conv, Training, largest
+from stratagem.networks.blocks import BATCH, Conv, Training, largest, unrolled
 from stratagem.networks.outputs import (
     all_sides,
     belief_output,
@@ -40,6 +40,15 @@ def test_the_gradient_of_the_largest_goes_to_the_first_of_the_cells_that_have_it
     np.testing.assert_array_equal(largest(board), [3, 5])
     wanted = [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]
     np.testing.assert_array_equal(jax.grad(lambda board: largest(board).sum())(board), wanted)
+
+
+@pytest.mark.parametrize(("height", "width"), [(5, 5), (3, 4), (1, 2)])
+def test_a_convolution_of_a_small_board_is_one_matrix(height, width):
+    conv = Conv(3, 4, 3, jax.random.key(0), bias=False)
+    board = jax.random.normal(jax.random.key(1), (height, width, 3))
+    found = (board.reshape(-1) @ unrolled(conv.weight, height, width)).reshape(height, width, 4)
+    np.testing.assert_allclose(found, conv(board), atol=1e-5)
+    np.testing.assert_allclose(found, conv(board, Training(jax.random.key(2))), atol=1e-5)
 
 
 @pytest.mark.parametrize("level", [0, 1, 3])
