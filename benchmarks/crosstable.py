@@ -2,10 +2,10 @@
 
     python benchmarks/crosstable.py --out runs/crosstable [--game corso] [--games 100] [AGENT …]
 
-The same as `stratagem tournament`, but all games of a pair are played side by side in one process, which is what a
-graphics card wants. Seats are swapped from game to game. At Corso, minimax plays at T = 0.1; the network and the search
-play their best move. Players without any randomness meet each other in one and the same pair of games, however often
-they play. A run that was stopped goes on where it was.
+The same as `stratagem tournament`, but games of all pairs are played side by side in one process, so that each player
+answers for all its games at once, which is what a graphics card wants. Seats are swapped from game to game. At Corso,
+minimax plays at T = 0.1; the network and the search play their best move. Players without any randomness meet each
+other in one and the same pair of games, however often they play. A run that was stopped goes on where it was.
 """
 
 import argparse
@@ -34,13 +34,14 @@ def main() -> None:
     asked.add_argument("agents", nargs="*")
     asked.add_argument("--game", choices=AGENTS, default="corso")
     asked.add_argument("--games", type=int, default=100)
+    asked.add_argument("--together", type=int, default=4096, help="games side by side")
     asked.add_argument("--out", type=Path, required=True)
     words = asked.parse_args()
     use_compile_cache()
     agents = tuple(words.agents) or AGENTS[words.game]
     tournament = Tournament(words.game, agents, words.games)
     log = words.out / "results.jsonl"
-    results = run_tournament(tournament, log, workers=1, together=words.games, progress=tell)
+    results = run_tournament(tournament, log, together=words.together, mixed=True, progress=tell)
     outcome = standing(tournament, results)
     for name, content in {
         "crosstable.json": json.dumps(outcome.as_json()),

@@ -6,7 +6,8 @@ It takes all positions of the first moves (one of those that look the same), the
 games of a network (some moves at random, then its likeliest or drawn from its policy), asks the solver about every
 move of each, and keeps three kinds of lessons: those positions, with all their winning moves; the positions one move
 later, with their winner; and some of the positions that the solver decided on its way, with the move that decided
-them (`stratagem.solvers.corso_notes`). Boards have an odd number of cells, so nothing is drawn.
+them (`stratagem.solvers.corso_notes`). Boards have an odd number of cells, so nothing is drawn. What the folder has
+already is not asked again, so a command that was cut off can be repeated.
 
 A file of lessons has uint32[N, 4] bitboards as `stratagem.solvers.corso_bits` has them, uint32[N] the actions known to
 win, a bit a cell, bool[N] whether the player to move wins, and int8[N] the kind.
@@ -39,7 +40,6 @@ from stratagem.solvers.corso_bits import (
 
 MINED, PLAYED, AFTER = range(3)  # the kinds: on the solver's way, from a game, and one move after that
 CHUNK = 30.0  # seconds between two files of a process
-NOTES = 24  # of each stage of a game that the solver notes for one position
 # The share of positions that is kept, by the number of cells filled: the earliest take long and are few anyway, and
 # the last are easy.
 SHARES = {0: 0.0, 1: 0.0, 2: 0.0, 3: 0.1, 4: 0.2, 5: 0.5, 6: 0.7, **dict.fromkeys(range(18, 26), 0.3)}
@@ -57,6 +57,9 @@ def main() -> None:
     asked.add_argument(
         "--weights", default="", help="of the network that plays; the shipped one unless given"
     )
+    asked.add_argument(
+        "--notes", type=int, default=24, help="of each stage that the solver notes for one position"
+    )
     asked.add_argument("--seed", type=int, default=0)
     asked.add_argument("--out", type=Path, required=True)
     collect(asked.parse_args())
@@ -71,8 +74,10 @@ def collect(words) -> None:
     if words.positions:
         played = positions(words.size, words.weights, words.positions, words.seed)
         asked = np.concatenate([asked, played])
-    tell(positions=len(asked), seconds=round(time.monotonic() - began))
     words.out.mkdir(parents=True, exist_ok=True)
+    known = judged_in(words.out)
+    asked = np.array([row for row in asked if tuple(row) not in known], np.uint32).reshape(-1, 4)
+    tell(positions=len(asked), known=len(known), seconds=round(time.monotonic() - began))
     spawn = multiprocessing.get_context("spawn")  # a fork of JAX may hang
     with ProcessPoolExecutor(words.processes, spawn) as pool:
         left = 60 * words.minutes - (time.monotonic() - began)
@@ -82,6 +87,7 @@ def collect(words) -> None:
                 words.size,
                 asked[number :: words.processes],
                 left,
+                words.notes,
                 words.out / f"lessons-{words.seed}-{number:02d}",
             )
             for number in range(words.processes)
@@ -140,6 +146,15 @@ def positions(size: int, weights: str, count: int, seed: int) -> np.ndarray:
     )
 
 
+def judged_in(folder: Path) -> set[tuple[int, ...]]:
+    """The bitboards of all positions of games that a folder has lessons of."""
+    known: set[tuple[int, ...]] = set()
+    for path in folder.glob("lessons-*.npz"):
+        with np.load(path, allow_pickle=False) as file:
+            known.update(map(tuple, file["planes"][file["kind"] == PLAYED]))
+    return known
+
+
 class Row(NamedTuple):
     planes: tuple[int, ...]
     right: int
@@ -147,9 +162,10 @@ class Row(NamedTuple):
     kind: int
 
 
-def ask(size: int, planes: np.ndarray, seconds: float, name: Path) -> int:
+def ask(size: int, planes: np.ndarray, seconds: float, notes: int, name: Path) -> int:
     """Write files of lessons until the time or the positions are up; how many positions were judged."""
-    solver, began, number = Solver(size, size, notes=NOTES), time.monotonic(), 0
+    solver, began = Solver(size, size, notes=notes), time.monotonic()
+    number = len(list(name.parent.glob(f"{name.name}-*.npz")))  # goes on after those of an earlier command
     rows: list[Row] = []
     mined: list[np.ndarray] = []
     written, judged = time.monotonic(), 0

@@ -30,8 +30,9 @@ from stratagem.learners.run import Run, run
 from stratagem.networks import parameters
 from stratagem.networks.weights import load_weights, save_weights
 
-KINDS = (0.4, 0.25, 0.35)  # how often a kind is drawn: on the solver's way, from a game, one move after that
+KINDS = (0.25, 0.4, 0.35)  # how often a kind is drawn: on the solver's way, from a game, one move after that
 CLEAR = 17  # cells filled, from where on positions are easy, and are drawn half as often
+COMPLETE = 1  # the kind of which all winning moves are known
 FEW = 200  # a kind and stage with fewer lessons comes less often
 
 
@@ -176,7 +177,7 @@ def draw(game: Corso, material: Material, rows: int, key: Array) -> Lesson:
     actions = game.symmetries().actions
     to = actions[jax.random.randint(turn_key, (rows,), 0, actions.shape[0])]
 
-    def one(planes: Array, right: Array, won: Array, to: Array) -> Lesson:
+    def one(planes: Array, right: Array, won: Array, to: Array, complete: Array) -> Lesson:
         cell = jnp.arange(game.cells, dtype=jnp.uint32)
         own, other, own_dyed, other_dyed = (planes[:, None] >> cell & 1).astype(jnp.uint8)
         turn = jnp.zeros_like(own)  # who is to move is the first player
@@ -186,9 +187,10 @@ def draw(game: Corso, material: Material, rows: int, key: Array) -> Lesson:
         free = (view[:, :4].sum(axis=-1) == 0) | (view[:, 0] == 1)
         worth = jnp.where(won, 1.0, -1.0)
         shaped = view.reshape(game.height, game.width, -1)
-        return Lesson(shaped, free, known, jnp.stack([worth, -worth]))
+        return Lesson(shaped, free, known, jnp.stack([worth, -worth]), complete)
 
-    return jax.vmap(one)(material.planes[row], material.right[row], material.won[row], to)
+    complete = group // (game.cells + 1) == COMPLETE
+    return jax.vmap(one)(material.planes[row], material.right[row], material.won[row], to, complete)
 
 
 def tell(**facts) -> None:

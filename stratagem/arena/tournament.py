@@ -95,12 +95,14 @@ def run_tournament(
     *,
     workers: int | None = None,
     together: int = HOST_CHUNK,
+    mixed: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
     """Play what the log lacks, and return all results in the order of the schedule.
 
     `progress` is called with (games finished, games in all). `together` games of one pair are played side by side
-    where host agents take part: more keep an accelerator busy, fewer are lost when the run is killed.
+    where host agents take part: more keep an accelerator busy, fewer are lost when the run is killed. If `mixed`, they
+    are games of all pairs and all are played here, so that each player answers for all its games at once.
     """
     game = make_game(tournament.game)
     for name in tournament.entrants:
@@ -114,7 +116,8 @@ def run_tournament(
     if progress:
         progress(finished, len(schedule))
     # Closed in any case: a generator that is only dropped may go on playing until the program ends.
-    with closing(play_fixtures(tournament, game, missing, workers, together=together)) as chunks:
+    playing = play_fixtures(tournament, game, missing, workers, together=together, mixed=mixed)
+    with closing(playing) as chunks:
         for chunk in chunks:
             results = [_result(tournament, fixture, played) for fixture, played in chunk]
             append_json(log, [_line(result) for result in results])
@@ -187,9 +190,15 @@ def play_fixtures(
     workers: int | None = None,
     *,
     together: int = HOST_CHUNK,
+    mixed: bool = False,
     record: bool = False,
 ) -> Generator[Chunk, None, None]:
     """Games in chunks as they end: compiled agents here, thousands at a time; host agents in worker processes."""
+    if mixed:
+        turns = sorted(missing, key=lambda fixture: fixture.number)
+        for first in range(0, len(turns), together):
+            yield play_chunk(tournament, turns[first : first + together], record)
+        return
     traced: list[list[Fixture]] = []
     hosted: list[list[Fixture]] = []
     by_table: dict[int, list[Fixture]] = {}
@@ -244,9 +253,9 @@ def _end_with(parent: int, stop: Event) -> None:
 
 
 def play_chunk(tournament: Tournament, chunk: Sequence[Fixture], record: bool = False) -> Chunk:
-    """Play some fixtures of one table side by side."""
+    """Play some fixtures side by side."""
     game = make_game(tournament.game)
-    indices = sorted(set(chunk[0].players))
+    indices = sorted({index for fixture in chunk for index in fixture.players})
     agents = [make_agent(tournament.entrants[index], game) for index in indices]
     seatings = [[indices.index(index) for index in fixture.players] for fixture in chunk]
     played = play_games(game, agents, seatings, [fixture.seed for fixture in chunk], record=record)

@@ -18,7 +18,7 @@ from stratagem.learners.descent import STEADY, descend, optimiser
 from stratagem.learners.whole_state import WholeState, numbers
 from stratagem.networks import cast, make_network
 from stratagem.networks.blocks import BATCH, Training
-from stratagem.networks.outputs import any_of_loss, value_loss
+from stratagem.networks.outputs import any_of_loss, each_of_loss, value_loss
 
 
 class Lesson(NamedTuple):
@@ -26,8 +26,9 @@ class Lesson(NamedTuple):
 
     view: Any  # as the seat to move sees it
     legal: Array  # bool[A]
-    right: Array  # bool[A]: actions known to be best; none where none is known, or where all are alike
+    right: Array  # bool[A]: actions known to be best; none where none is known, or where none wins
     values: Array  # float32[P]: what it is worth, the mover first
+    complete: Array  # bool: whether `right` has all of them
 
 
 Draw = Callable[[Any, int, Array], Lesson]
@@ -52,8 +53,10 @@ class LessonsConfig:
     """Weight decay, on matrices and convolutions only."""
     clip: float = 1.0
     """Largest norm of a gradient."""
-    policy_weight: float = 0.7
-    """Of the actions' loss beside the value's."""
+    each_weight: float = 7.0
+    """Where all right actions are known, of the loss of each action, right or not, beside the value's."""
+    any_weight: float = 0.35
+    """Where only some are known, of the loss of choosing any of those."""
     average: float = 0.999
     """Decay of the moving average of the weights; the average is what plays."""
     precision: Literal["float32", "bfloat16"] = "float32"
@@ -127,19 +130,21 @@ def batch_loss(
     one = functools.partial(lesson_loss, cast(network, jnp.dtype(config.precision)))
     found, seen = jax.vmap(one, axis_name=BATCH)(lessons, jax.random.split(drop_key, config.batch))
     means = jax.tree.map(jnp.mean, found)
-    total = config.policy_weight * means["policy_loss"] + means["value_loss"] + STEADY * means["drift"]
+    actions = config.each_weight * means["each_loss"] + config.any_weight * means["any_loss"]
+    total = actions + means["value_loss"] + STEADY * means["drift"]
     return total, (jax.tree.map(lambda leaf: leaf[0], seen), means | {"loss": total})
 
 
 def lesson_loss(network: Any, lesson: Lesson, key: Array) -> tuple[dict[str, Array], Any]:
     """(Losses of the actions and of the value, drift, and whether the winner is right; what batch norms saw)."""
     output = network(lesson.view, Training(key))
-    policy, away = any_of_loss(output, lesson.right, lesson.legal)
+    some, away = any_of_loss(output, lesson.right, lesson.legal)
     agrees = jnp.sign(output.values[0]) == jnp.sign(lesson.values[0])
     losses = {
-        "policy_loss": policy,
+        "each_loss": jnp.where(lesson.complete, each_of_loss(output, lesson.right, lesson.legal), 0.0),
+        "any_loss": jnp.where(lesson.complete, 0.0, some),
         "value_loss": value_loss(output, lesson.values),
-        "drift": away,
+        "drift": jnp.where(lesson.complete, 0.0, away),  # log-odds have a level of their own
         "winner_right": agrees.astype(jnp.float32),
     }
     return losses, output.moments

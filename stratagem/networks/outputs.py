@@ -74,6 +74,12 @@ def any_of_loss(output: Output, right: Array, legal: Array) -> tuple[Array, Arra
     return jnp.where(right.any(), jax.nn.logsumexp(logits) - chosen, 0.0), drift(output, logits)
 
 
+def each_of_loss(output: Output, right: Array, legal: Array) -> Array:
+    """How surprising it is of a legal action, on average, that it is right or not; logits are then log-odds of that."""
+    found = jnp.where(right, jax.nn.softplus(-output.logits), jax.nn.softplus(output.logits))
+    return jnp.where(legal, found, 0.0).sum() / jnp.maximum(legal.sum(), 1)
+
+
 def listed_policy_loss(output: Output, listed: Array, choices: Array, target: Array) -> tuple[Array, Array]:
     """The same for a game that lists its legal actions: `target` float32[M] is for the actions `choices` int32[M].
 

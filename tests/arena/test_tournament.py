@@ -113,6 +113,14 @@ def test_memory_reaches_the_agent_that_it_belongs_to():
     ]
 
 
+def test_games_of_all_pairs_side_by_side_are_the_same_games(tmp_path):
+    def played(name, **how):
+        results = run_tournament(SMALL, tmp_path / name, workers=1, **how)
+        return [(result.players, result.seed, result.returns, result.turns) for result in results]
+
+    assert played("mixed", mixed=True, together=5) == played("pairs")
+
+
 def test_results_are_kept_and_not_played_again(tmp_path):
     log = tmp_path / "results.jsonl"
     first = run_tournament(SMALL, log, workers=1)

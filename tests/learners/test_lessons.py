@@ -10,7 +10,7 @@ import pytest
 from stratagem.games.corso import Corso
 from stratagem.learners import lessons
 from stratagem.learners.lessons import Lesson, Lessons, LessonsConfig
-from stratagem.networks.outputs import any_of_loss, belief_output
+from stratagem.networks.outputs import any_of_loss, belief_output, each_of_loss
 
 GAME = Corso(3, 3)
 CONFIG = LessonsConfig(
@@ -25,7 +25,8 @@ def marble_at(cell, rows, key):
     view = (jax.nn.one_hot(place, 9)[..., None] * planes[:, None]).reshape(rows, 3, 3, 5).astype(jnp.uint8)
     right = (jax.nn.one_hot((place + cell) % 9, 9) == 1) & (owner == 0)[:, None]
     worth = jnp.where(owner == 0, 1.0, -1.0)
-    return Lesson(view, jnp.ones((rows, 9), bool), right, jnp.stack([worth, -worth], -1))
+    complete = place % 2 == 0
+    return Lesson(view, jnp.ones((rows, 9), bool), right, jnp.stack([worth, -worth], -1), complete)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,8 @@ def learned():
 def test_what_is_taught_is_learned(learned):
     metrics = learned[2]
     assert metrics[-1]["winner_right"] > 0.99 > 0.8 > metrics[0]["winner_right"]
-    assert metrics[-1]["policy_loss"] < 0.1 < metrics[0]["policy_loss"]
+    assert metrics[-1]["any_loss"] < 0.05 < metrics[0]["any_loss"]
+    assert metrics[-1]["each_loss"] < 0.05 < metrics[0]["each_loss"]
 
 
 def test_a_run_that_was_stopped_goes_on_in_the_same_bits(learned, tmp_path):
@@ -72,11 +74,21 @@ def test_any_right_action_will_do():
     assert any_of_loss(output, none, legal)[0] == 0
 
 
+def test_each_action_is_judged_alone_so_that_logits_are_log_odds():
+    legal, right = jnp.array([True, True, False]), jnp.array([True, False, False])
+    output = belief_output(jnp.array([np.log(3.0), np.log(3.0), 9.0]), jnp.zeros((1, 2)), 2)
+    # Both are believed to be right with 3 to 1; one is, one is not, and the third is not legal.
+    np.testing.assert_allclose(each_of_loss(output, right, legal), -np.log(3 / 4 * 1 / 4) / 2, rtol=1e-5)
+
+
 def test_the_level_of_logits_stays_where_it_was_in_low_precision(monkeypatch):
     settings = replace(CONFIG, precision="bfloat16", rate=5e-3, rate_end=1.0, batch=256, updates=200)
 
+    def with_gaps(cell, rows, key):
+        return marble_at(cell, rows, key)._replace(complete=jnp.zeros(rows, bool))
+
     def drift():
-        learner = Lessons(GAME, marble_at, jnp.int32(1), settings)
+        learner = Lessons(GAME, with_gaps, jnp.int32(1), settings)
         state = learner.start(jax.random.key(0))
         for _ in range(3):
             state, told = learner.iterate(state)
