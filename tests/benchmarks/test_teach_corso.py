@@ -68,7 +68,10 @@ def test_lessons_are_what_the_solver_says_also_when_they_are_turned(lessons):
         right = np.flatnonzero(drawn.right[index])
         with_actions += len(right) > 0
         assert all(margins[action] > 0 for action in right)
+        if drawn.complete[index]:
+            assert len(right) == sum(margin > 0 for margin in margins.values())
     assert with_actions > 50
+    assert 20 < drawn.complete.sum() < 250
 
 
 def test_positions_of_games_have_all_their_winning_moves(lessons):
@@ -84,6 +87,27 @@ def test_positions_of_games_have_all_their_winning_moves(lessons):
                     assert right == sum(1 << action for action, margin in margins.items() if margin > 0)
                     whole += 1
     assert whole > 100
+
+
+def test_what_a_folder_has_already_is_not_asked_again(lessons, monkeypatch, tmp_path):
+    for path in lessons.glob("lessons-*.npz"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(collecting, "ProcessPoolExecutor", Alone)
+    monkeypatch.setattr(collecting, "SHARES", {})
+    before = collecting.judged_in(tmp_path)
+    files = {path.name for path in tmp_path.iterdir()}
+    words = ["--positions", 0, "--openings", 4, "--minutes", 2, "--processes", 2, "--out", tmp_path]
+    call(monkeypatch, collecting, *words)
+    fresh = [path for path in tmp_path.iterdir() if path.name not in files]
+    asked = [tuple(row) for path in fresh for row in judged_rows(path)]
+    assert len(asked) == len(set(asked)) > 0  # nothing is overwritten, nothing asked twice
+    assert not set(asked) & before
+    assert set(asked) | before >= set(map(tuple, collecting.openings(3, 4)))
+
+
+def judged_rows(path):
+    with np.load(path, allow_pickle=False) as file:
+        return file["planes"][file["kind"] == collecting.PLAYED]
 
 
 def test_a_network_is_taught_and_kept_with_what_taught_it(lessons, monkeypatch, tmp_path):
