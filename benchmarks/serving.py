@@ -406,7 +406,7 @@ def main():
     )
     options = parser.parse_args()
     use_compile_cache()
-    weights = options.weights or shipped(GAME)
+    weights = options.weights or shipped(GAME)[-1]
     network = load_weights(weights, GAME)
     view = jax.ShapeDtypeStruct((GAME.height, GAME.width, 5), np.uint8)
     forms = Forms(network, for_batches(network, view))

@@ -1,7 +1,7 @@
 """Players with a trained network: `net` plays what it says, `az` searches with it.
 
 Weights come from the folder that ships with the package, or from `weights=FILE`; a file that was trained under
-other rules is refused.
+other rules is refused. Several networks, `weights=FILE+FILE`, play as a committee.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from stratagem.agents.agent import Forgetful
 from stratagem.agents.weight_files import SHIPPED, loaded
 from stratagem.core.errors import BadOption
 from stratagem.core.game import Game, Listing, Perfect, Symmetric, View, require
-from stratagem.networks.outputs import all_sides, evaluator
+from stratagem.networks.outputs import all_sides, committee, evaluator
 from stratagem.networks.tensors import read_facts
 from stratagem.networks.weights import load_weights
 from stratagem.search import Evaluate, Gumbel, Puct, Rule, search
@@ -29,7 +29,7 @@ class Net(Forgetful):
 
     game: Any
     weights: str = ""
-    """A weight file; the shipped one for this game unless given."""
+    """A weight file, or several with + between them, whose mean plays; what ships for this game unless given."""
     temperature: float = 0.0
     """0 plays the likeliest move, 1 draws from the policy."""
     sides: bool = False
@@ -56,7 +56,7 @@ class AlphaZero(Forgetful):
     simulations: int = 100
     """Positions looked at for each move."""
     weights: str = ""
-    """A weight file; the shipped one for this game unless given."""
+    """A weight file, or several with + between them, whose mean plays; what ships for this game unless given."""
     search: Literal["gumbel", "puct"] = "puct"
     """How it searches."""
     considered: int = 16
@@ -96,21 +96,27 @@ class AlphaZero(Forgetful):
 
 
 def opinion_of(game: Game, weights: str, sides: bool) -> Evaluate:
-    """What the network says of a state, from one side of the board or from all."""
-    evaluate = evaluator(game, network_of(game, weights))
+    """What the network says of a state, or a committee of them, from one side of the board or from all."""
+    members = [evaluator(game, network) for network in networks_of(game, weights)]
+    evaluate = members[0] if len(members) == 1 else committee(game, members)
     if not sides:
         return evaluate
     require(game, Symmetric, "option sides")
     return all_sides(game, evaluate)
 
 
-def network_of(game: Game, weights: str) -> Any:
-    """The network that plays this game, from a file or as shipped."""
-    return loaded(load_weights, Path(weights) if weights else shipped(game), game)
+def networks_of(game: Game, weights: str) -> list[Any]:
+    """The networks that play this game together, from files or as shipped."""
+    return [loaded(load_weights, path, game) for path in (_named(weights) if weights else shipped(game))]
 
 
-def shipped(game: Game) -> Path:
-    """The weight file in the package that plays this game; the most special if several do."""
+def _named(weights: str) -> list[Path]:
+    """The files that an option names; the name of one file may have a + in it."""
+    return [Path(weights)] if Path(weights).is_file() else [Path(name) for name in weights.split("+")]
+
+
+def shipped(game: Game) -> list[Path]:
+    """The weight files in the package that play this game together; the most special if several could."""
     fitting = []
     for path in sorted(SHIPPED.glob("*.safetensors")):
         rulesets = read_facts(path)["rulesets"]
@@ -120,4 +126,5 @@ def shipped(game: Game) -> Path:
         raise BadOption(
             f"no shipped weights play {game.spec.title}; give weights=FILE, or: stratagem train {game.spec.title}"
         )
-    return min(fitting)[1]
+    fewest = min(fitting)[0]
+    return [path for rulesets, path in fitting if rulesets == fewest]

@@ -4,7 +4,7 @@ Values are told from the side of the seat to move and go round the table: entry 
 seat's. `by_seat` turns them to the seats of the game.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -114,6 +114,21 @@ def evaluator(game: Game, network: Any) -> Callable[[Any], tuple[Array, Array]]:
         return output.logits, by_seat(output.values, mover)
 
     return evaluate
+
+
+def committee(
+    game: Game, members: Sequence[Callable[[Any], tuple[Array, Array]]]
+) -> Callable[[Any], tuple[Array, Array]]:
+    """The mean of what several say of a state: of their values, and of the log-probabilities of legal actions."""
+
+    def mean(state: Any) -> tuple[Array, Array]:
+        legal = game.legal(state).any(axis=0)
+        logits, values = zip(*(member(state) for member in members), strict=True)
+        # The level of logits means nothing, and is another for each member.
+        likely = [jax.nn.log_softmax(jnp.where(legal, one, -1e9)) for one in logits]
+        return jnp.stack(likely).mean(axis=0), jnp.stack(values).mean(axis=0)
+
+    return mean
 
 
 def all_sides(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stratagem.agents import make_agent
-from stratagem.agents.network import shipped
+from stratagem.agents.network import opinion_of, shipped
 from stratagem.arena.match import play_games
 from stratagem.core.errors import BadOption, DamagedFile, RulesetMismatch
 from stratagem.games.corso import Corso
@@ -51,6 +51,23 @@ def test_greedy_play_does_not_depend_on_the_key(weights):
         assert len({int(act(jax.random.key(seed))) for seed in range(5)}) == 1, name
 
 
+def test_a_committee_says_the_mean_of_what_its_members_say(weights, tmp_path):
+    other = tmp_path / "other+one.safetensors"
+    save_weights(other, make_network(SMALL, GAME, jax.random.key(1)), SMALL, [GAME], {})
+    third = tmp_path / "third.safetensors"
+    save_weights(third, make_network(SMALL, GAME, jax.random.key(2)), SMALL, [GAME], {})
+    state = GAME.step(GAME.init(None), np.full(2, 7), None)
+    (ours, worth), (theirs, their_worth) = (opinion_of(GAME, str(path), False)(state) for path in (weights, third))
+    logits, values = opinion_of(GAME, f"{weights}+{third}", False)(state)
+    np.testing.assert_allclose(values, (worth + their_worth) / 2, atol=1e-6)
+    legal = np.asarray(GAME.legal(state).any(axis=0))
+    likely = [np.asarray(one)[legal] - np.log(np.exp(np.asarray(one)[legal]).sum()) for one in (ours, theirs)]
+    np.testing.assert_allclose(np.asarray(logits)[legal], (likely[0] + likely[1]) / 2, atol=1e-5)
+    make_agent(f"net:weights={other}", GAME)  # one file whose name has a plus
+    with pytest.raises(DamagedFile, match="no such weight file"):
+        make_agent(f"az:weights={weights}+{tmp_path / 'nothing'}", GAME)
+
+
 def test_weights_must_fit_the_game(weights, tmp_path):
     with pytest.raises(RulesetMismatch, match="was trained for"):
         make_agent(f"az:weights={weights}", Corso(4, 4))
@@ -63,5 +80,5 @@ def test_weights_must_fit_the_game(weights, tmp_path):
 
 
 def test_there_are_weights_for_the_standard_board():
-    assert shipped(GAME).name == "corso-5x5.safetensors"
+    assert [path.name for path in shipped(GAME)] == ["corso-5x5-taught.safetensors", "corso-5x5.safetensors"]
     assert replace(make_agent("az", GAME), simulations=5).rule.simulations == 5
