@@ -239,7 +239,7 @@ def test_a_policy_file_serves_all_sizes_of_its_game_and_no_other(tmp_path):
     with pytest.raises(RulesetMismatch, match="was trained for"):
         load_weights(path, Corso())
     with pytest.raises(DamagedFile, match="not a policy"):
-        load_policy(shipped(Corso()), senses)
+        load_policy(shipped(Corso())[0], senses)
     write_tree(tmp_path / "other.safetensors", {"x": jnp.zeros(1)}, {"kind": "buffer"})
     with pytest.raises(DamagedFile, match="holds buffer"):
         load_policy(tmp_path / "other.safetensors", senses)
