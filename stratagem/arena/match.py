@@ -116,11 +116,14 @@ def play_games(
     seeds: Sequence[int],
     *,
     record: bool = False,
+    one_shape: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[Played]:
     """Play one game for each seating (agent index per seat) and seed; in the order given.
 
-    `progress` is called each turn with the number of games finished so far.
+    `progress` is called each turn with the number of games finished so far. With `one_shape` a compiled agent is always
+    asked about as many rows as it has seats, however few are left: it is compiled once, which on a graphics card takes
+    longer than the rows that nobody needs.
     """
     batch, seats = len(seeds), game.spec.seats
     if not batch:
@@ -130,7 +133,9 @@ def play_games(
     functions = compiled(game)
     device_seeds = jnp.asarray(seed_row)
     playing = functions.start(device_seeds)
-    players = [_Player(agent, functions, seated == index, seed_row) for index, agent in enumerate(agents)]
+    players = [
+        _Player(agent, functions, seated == index, seed_row, one_shape) for index, agent in enumerate(agents)
+    ]
     seconds = np.zeros((batch, seats))
     moves: list[np.ndarray] = []
     try:
@@ -174,10 +179,13 @@ def _named(game: Any, roles: Array) -> list[tuple[str, ...]]:
 class _Player:
     """One agent with its rows: the (game, seat) places where it sits."""
 
-    def __init__(self, agent: Agent, functions: Compiled, sits: np.ndarray, seeds: np.ndarray):
+    def __init__(
+        self, agent: Agent, functions: Compiled, sits: np.ndarray, seeds: np.ndarray, one_shape: bool
+    ):
         self.agent, self.functions, self.seeds = agent, functions, seeds
         self.games, self.places = np.nonzero(sits)  # sits is bool[B, P]
         rows = len(self.games)
+        self.fewest = rows if one_shape else 1
         one = agent.memory()
         self.forgetful = isinstance(one, tuple) and not one
         self.memory: Any
@@ -200,7 +208,7 @@ class _Player:
         rows = np.flatnonzero(wanted[self.games, self.places])
         if not len(rows):
             return
-        padded = _pad(rows)  # few shapes, so few compilations
+        padded = _pad(rows, self.fewest)  # few shapes, so few compilations
         games, places = self.games[padded], self.places[padded]
         views, legals = self.functions.observe(playing, jnp.asarray(games), jnp.asarray(places))
         acting = to_move[self.games[rows], self.places[rows]]
@@ -266,7 +274,7 @@ class _Player:
                 self.agent.close(memory)
 
 
-def _pad(rows: np.ndarray) -> np.ndarray:
-    """The rows, with the first repeated up to the next power of two."""
-    size = 1 << (len(rows) - 1).bit_length()
+def _pad(rows: np.ndarray, fewest: int) -> np.ndarray:
+    """The rows, with the first repeated up to the next power of two, or to that of the fewest wanted."""
+    size = 1 << (max(len(rows), fewest) - 1).bit_length()
     return np.concatenate([rows, np.repeat(rows[:1], size - len(rows))])

@@ -197,7 +197,7 @@ def play_fixtures(
     if mixed:
         turns = sorted(missing, key=lambda fixture: fixture.number)
         for first in range(0, len(turns), together):
-            yield play_chunk(tournament, turns[first : first + together], record)
+            yield play_chunk(tournament, turns[first : first + together], record, one_shape=True)
         return
     traced: list[list[Fixture]] = []
     hosted: list[list[Fixture]] = []
@@ -252,13 +252,16 @@ def _end_with(parent: int, stop: Event) -> None:
     os._exit(1)
 
 
-def play_chunk(tournament: Tournament, chunk: Sequence[Fixture], record: bool = False) -> Chunk:
+def play_chunk(
+    tournament: Tournament, chunk: Sequence[Fixture], record: bool = False, one_shape: bool = False
+) -> Chunk:
     """Play some fixtures side by side."""
     game = make_game(tournament.game)
     indices = sorted({index for fixture in chunk for index in fixture.players})
     agents = [make_agent(tournament.entrants[index], game) for index in indices]
     seatings = [[indices.index(index) for index in fixture.players] for fixture in chunk]
-    played = play_games(game, agents, seatings, [fixture.seed for fixture in chunk], record=record)
+    seeds = [fixture.seed for fixture in chunk]
+    played = play_games(game, agents, seatings, seeds, record=record, one_shape=one_shape)
     return list(zip(chunk, played, strict=True))
 
 
