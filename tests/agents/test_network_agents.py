@@ -57,7 +57,9 @@ def test_a_committee_says_the_mean_of_what_its_members_say(weights, tmp_path):
     third = tmp_path / "third.safetensors"
     save_weights(third, make_network(SMALL, GAME, jax.random.key(2)), SMALL, [GAME], {})
     state = GAME.step(GAME.init(None), np.full(2, 7), None)
-    (ours, worth), (theirs, their_worth) = (opinion_of(GAME, str(path), False)(state) for path in (weights, third))
+    (ours, worth), (theirs, their_worth) = (
+        opinion_of(GAME, str(path), False)(state) for path in (weights, third)
+    )
     logits, values = opinion_of(GAME, f"{weights}+{third}", False)(state)
     np.testing.assert_allclose(values, (worth + their_worth) / 2, atol=1e-6)
     legal = np.asarray(GAME.legal(state).any(axis=0))
