@@ -28,6 +28,21 @@ from stratagem.agents.general_heuristic import (
 )
 
 
+def _lines() -> tuple[np.ndarray, np.ndarray]:
+    """(int64[100, 8, 6], int64[100, 8]): the cells along each way, and how many of them are on the board."""
+    along, reach = np.zeros((100, 8, 6), np.int64), np.zeros((100, 8), np.int64)
+    for cell in range(100):
+        for way in range(8):
+            for die in range(1, 7):
+                row, column = cell // 10 + die * DOWN[way], cell % 10 + die * RIGHT[way]
+                if 0 <= row < 10 and 0 <= column < 10:
+                    along[cell, way, die - 1], reach[cell, way] = row * 10 + column, die
+    return along, reach
+
+
+ALONG, REACH = _lines()
+
+
 @njit(cache=True, nogil=True)
 def replied(board, facts, role, position, best):
     """The worth of a position in which `role` rolls and answers once; `best` is float64[7] to write in."""
@@ -53,42 +68,35 @@ def replied(board, facts, role, position, best):
 
 
 @njit(cache=True, nogil=True)
-def _walk(board, start, way, ends):
-    """Write into ends[die] where a unit comes in this direction; return the longest die: only its cell may be taken."""
-    row, column = start // 10, start % 10
-    for die in range(1, 7):
-        row, column = row + DOWN[way], column + RIGHT[way]
-        if not (0 <= row < 10 and 0 <= column < 10):
-            return die - 1
-        ends[die] = row * 10 + column
-        if board[ends[die]] != 0 or IS_GENERAL[ends[die]]:
-            return die
-    return 6
-
-
-@njit(cache=True, nogil=True)
 def _attack(board, facts, position, best):
     """Raise best[die] to what the Attacker's best action is worth."""
     attackers, defenders, guards, places = counted(board)
     hits, rights, last = facts[HITS], rights_spent(facts), facts[TURN] + 1 >= facts[TURNS]
-    ends = np.empty(7, np.int64)
+    # A move to an empty cell changes nothing but the worth of a place.
+    quiet, scale = (
+        worth(attackers, defenders, guards, places, hits, rights, last, position),
+        position * (not last),
+    )
     for start in range(100):
         if board[start] != 1:
             continue
         left = places - THREAT[start]
+        before = quiet - scale * THREAT[start]
         for way in range(8):
-            for die in range(1, _walk(board, start, way, ends) + 1):
-                end = ends[die]
+            for die in range(1, REACH[start, way] + 1):
+                end = ALONG[start, way, die - 1]
                 if board[end] == 1:
                     break
                 if IS_GENERAL[end]:
                     value = _stormed(board, attackers, defenders, guards, left, hits, rights, last, position)
-                else:
-                    taken, watching, moved = 0, guards, left + THREAT[end]
-                    if board[end] == 2:
-                        taken, watching, moved = 1, guards - IS_MOAT[end], moved + RAID[end]
-                    value = worth(attackers, defenders - taken, watching, moved, hits, rights, last, position)
-                best[die] = max(best[die], value)
+                    best[die] = max(best[die], value)
+                    break
+                if board[end] == 2:
+                    watching, moved = guards - IS_MOAT[end], left + THREAT[end] + RAID[end]
+                    value = worth(attackers, defenders - 1, watching, moved, hits, rights, last, position)
+                    best[die] = max(best[die], value)
+                    break
+                best[die] = max(best[die], before + scale * THREAT[end])
     if facts[1] == 0:
         start_worth, end_worth = np.inf, -np.inf
         for cell in range(100):
@@ -121,16 +129,22 @@ def _defend(board, facts, position, best):
     """Lower best[die] to what the Defender's best action is worth."""
     attackers, defenders, guards, places = counted(board)
     hits, rights, last = facts[HITS], rights_spent(facts), facts[TURN] + 1 >= facts[TURNS]
-    ends = np.empty(7, np.int64)
+    scale, before = position * (not last), np.empty(2)
     for start in range(100):
         if board[start] != 2:
             continue
         left, guarding = places + RAID[start], guards - IS_MOAT[start]
+        for inside in range(2):  # a move to an empty cell outside the moat, or in it
+            watching = guarding + inside
+            before[inside] = worth(attackers, defenders, watching, left, hits, rights, last, position)
         for way in range(8):
-            for die in range(1, _walk(board, start, way, ends) + 1):
-                end = ends[die]
+            for die in range(1, REACH[start, way] + 1):
+                end = ALONG[start, way, die - 1]
                 if board[end] == 2 or IS_GENERAL[end]:
                     break
+                if board[end] == 0 and not GARRISON[0, end]:
+                    best[die] = min(best[die], before[int(IS_MOAT[end])] - scale * RAID[end])
+                    continue
                 held, joined, moved = attackers, 0, left - RAID[end]
                 if board[end] == 1:
                     held, moved = held - 1, moved - THREAT[end]
@@ -140,6 +154,8 @@ def _defend(board, facts, position, best):
                 watching = guarding + IS_MOAT[end]
                 value = worth(held, defenders + joined, watching, moved, hits, rights, last, position)
                 best[die] = min(best[die], value)
+                if board[end] == 1:
+                    break
     if facts[2] == 0:
         start_worth = np.inf
         at = np.full(2, -np.inf)  # the best cell outside the moat, and in it
