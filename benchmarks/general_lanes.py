@@ -63,7 +63,7 @@ def play_on(luck, board, facts, actions, depth, lane):
             result = WON if facts[HITS] >= 3 else DRAWN if (board == 1).any() else LOST
             begin(board, facts)
         role = facts[TURN] % 2
-        if lane == role or lane == BOTH:
+        if lane in (role, BOTH):
             die, number = rolled(luck, board, facts, role, actions)
             if number:
                 return die, number, result, turns

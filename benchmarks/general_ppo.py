@@ -287,7 +287,7 @@ class Rollouts:
 
 
 def measured(network: Any, plan: Plan, lane: int) -> np.ndarray:
-    """int64[4] by how they stand: games of its likeliest moves, without learning, each from its beginning to its end."""
+    """int64[4] by how they stand: whole games of its likeliest moves, without learning."""
     half, results = plan.lanes // 2, np.zeros(4, np.int64)
     for number in range(-(-plan.games // half)):
         games = Games(np.full(half, lane, np.int8), plan.depth, plan.threads, (plan.seed, 10**6 + number))
