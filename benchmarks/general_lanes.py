@@ -59,8 +59,7 @@ def play_on(luck, board, facts, actions, depth, lane):
     result, turns = OPEN, 0
     while True:
         if over(board, facts):
-            turns = facts[TURN]
-            result = WON if facts[HITS] >= 3 else DRAWN if (board == 1).any() else LOST
+            turns, result = facts[TURN], result_of(board, facts)
             begin(board, facts)
         role = facts[TURN] % 2
         if lane in (role, BOTH):
@@ -97,8 +96,39 @@ def turned(action, mirrored):
 
 
 @quick
+def show(board, facts, die, converting, mirrored, out):
+    """Write a position as it is seen, in a mirror or not, into int16[107]."""
+    for cell in range(100):
+        out[turned(cell, mirrored) % 100] = board[cell]
+    out[100:DIE], out[DIE] = facts[:5], die
+    out[CONVERTING] = 3 - converting if converting and mirrored else converting
+
+
+@quick
+def result_of(board, facts):
+    """How the Attacker's game stands."""
+    if not over(board, facts):
+        return OPEN
+    return WON if facts[HITS] >= 3 else DRAWN if (board == 1).any() else LOST
+
+
+@quick
 def step_all(
-    luck, chosen, depth, advising, lanes, boards, facts, mirrored, shown, listed, advice, result, turns
+    luck,
+    chosen,
+    depth,
+    advising,
+    lanes,
+    boards,
+    facts,
+    mirrored,
+    shown,
+    listed,
+    advice,
+    after,
+    settled,
+    result,
+    turns,
 ):
     """Play the action at place `chosen` of each list; −1 leaves a game alone. A game without a die begins."""
     actions = np.empty(MOST_ACTIONS, np.int64)
@@ -115,6 +145,8 @@ def step_all(
         else:
             begin(board, fact)
         converting = max(left - 1, 0)
+        show(board, fact, 0, converting, mirrored[game], after[game])
+        settled[game] = result_of(board, fact)
         if converting:
             die, number = 0, list_prisoners(board, converting - 1, actions)
         else:
@@ -123,11 +155,7 @@ def step_all(
             values = root_values(board, fact, fact[TURN] % 2, die, actions[:number].copy(), 2, 1.0)
             advice[game] = best_of(luck, values)
         mirrored[game] = luck.integers(0, 2)
-        for cell in range(100):
-            shown[game, turned(cell, mirrored[game]) % 100] = board[cell]
-        shown[game, 100:DIE], shown[game, DIE], shown[game, CONVERTING] = fact[:5], die, converting
-        if converting and mirrored[game]:
-            shown[game, CONVERTING] = 3 - converting
+        show(board, fact, die, converting, mirrored[game], shown[game])
         for place in range(number):
             listed[game, place] = turned(actions[place], mirrored[game])
         listed[game, number:] = GAP
@@ -148,11 +176,16 @@ class Games:
         self.shown = np.zeros((count, SHOWN), np.int16)
         self.listed = np.full((count, LISTED), GAP, np.int16)  # as shown
         self.advice = np.zeros(count, np.int16)  # the place in the list that expectimax would choose
+        self.after = np.zeros(
+            (count, SHOWN), np.int16
+        )  # the position after its last action, before chance speaks
+        self.settled = np.zeros(count, np.int8)  # how the game stood then
         self.result, self.turns = np.zeros(count, np.int8), np.zeros(count, np.int16)  # of games just ended
 
     def step(self, chosen: np.ndarray, advising: bool = False) -> None:
         """Play int[B], places in the lists; −1 leaves a game alone."""
         kept = (self.lanes, self.boards, self.facts, self.mirrored, self.shown, self.listed, self.advice)
+        kept = (*kept, self.after, self.settled)
 
         def play(luck, part):
             arrays = (array[part] for array in (*kept, self.result, self.turns))

@@ -5,7 +5,12 @@
 In a share of the games the network attacks and `expectimax` defends, in another it is the other way round, in the rest
 it plays itself. Games are played by numba on all cores, one half of them as the network decides in the other half and
 learns from the steps before (`general_lanes.py`). In the `lessons` all sides play as expectimax would, and the network
-learns that by heart. One JSON line every few iterations, weights for `net` and `az` every minute, and at the end games
+learns that by heart.
+
+The network also judges the position after each of its actions, before any die falls. What an action gains there is
+skill, what follows until the next decision is luck; of the latter only a share, `luck`, goes into advantages.
+
+One JSON line every few iterations, weights for `net` and `az` every minute, and at the end games
 without learning, in which it plays its likeliest moves, with intervals.
 
 Axes: T steps, B games, L listed actions, N samples.
@@ -70,6 +75,7 @@ class Plan:
     rate: float = 6e-4  # of learning; falls to a tenth
     entropy: float = 0.01  # weight of its bonus; falls to a tenth
     trace: float = 0.95  # λ of advantages
+    luck: float = 0.15  # share of luck in advantages; 1 is plain PPO
     clip: float = 0.2  # how far a probability may move
     value: float = 0.5  # weight of the value's loss
     decay: float = 0.01  # of weights
@@ -111,13 +117,22 @@ def opinion(network: Any, shown: Array, listed: Array, training: Training | None
 
 @partial(jax.jit, static_argnames="precision")
 def decide(
-    network: Any, shown: Array, listed: Array, key: Array, greedy: Array, precision: str
-) -> tuple[Array, Array, Array]:
-    """(int32[B] places in the lists, float32[B] log-probabilities, float32[B] values of the mover)."""
+    network: Any, shown: Array, listed: Array, after: Array, key: Array, greedy: Array, precision: str
+) -> tuple[Array, Array, Array, Array]:
+    """(int32[B] places in the lists, float32[B] log-probabilities, float32[B] values, float32[B] values of `after`).
+
+    Values are the Attacker's; `after` is int16[B, 107].
+    """
     network = cast(network, precision)
+    worth = jax.vmap(lambda one: network(view_of(one)).values[0])(after) * side_of(after)
     output, logits = jax.vmap(lambda one, actions: opinion(network, one, actions, None))(shown, listed)
     place = jnp.where(greedy, logits.argmax(axis=1), jax.random.categorical(key, logits)).astype(jnp.int32)
-    return place, chance_of(logits, place), output.values[:, 0]
+    return place, chance_of(logits, place), output.values[:, 0] * side_of(shown), worth
+
+
+def side_of(shown: Array) -> Array:
+    """[…]: 1 where the Attacker is to move, −1 elsewhere, from int16[…, 107]."""
+    return 1 - 2 * (shown[..., 104] % 2)
 
 
 def chance_of(logits: Array, place: Array) -> Array:
@@ -132,8 +147,10 @@ class Samples(NamedTuple):
     listed: Any  # int16[L]
     place: Any  # int32: of what was chosen
     chance: Any  # float32: its log-probability then
-    advantage: Any  # float32
-    target: Any  # float32: what the value should have been
+    after: Any  # int16[107]: the position that it led to, before chance spoke
+    advantage: Any  # float32: the mover's
+    target: Any  # float32: what the value should have been, the Attacker's
+    after_target: Any  # float32: the same of `after`
 
 
 class Pace(NamedTuple):
@@ -155,14 +172,22 @@ def sample_loss(plan: Plan, network: Any, sample: Samples, pace: Pace) -> dict[s
     clipped = -jnp.minimum(ratio * sample.advantage, held * sample.advantage)
     parts = {
         "policy_loss": jnp.where(pace.lesson, -chances[sample.place], clipped),
-        "value_loss": value_loss(output, jnp.stack([sample.target, -sample.target])),
+        "value_loss": judged(output, sample.shown, sample.target),
+        "after_loss": judged(network(view_of(sample.after), training), sample.after, sample.after_target),
         "entropy": -(jnp.exp(chances) * chances).sum(),
         "drift": drift(output, logits),
         "divergence": ratio - 1 - change,
         "clipped": (ratio != held).astype(jnp.float32),
     }
-    loss = parts["policy_loss"] + plan.value * parts["value_loss"] + STEADY * parts["drift"]
+    loss = parts["policy_loss"] + plan.value * (parts["value_loss"] + parts["after_loss"])
+    loss += STEADY * parts["drift"]
     return parts | {"loss": loss - pace.entropy * parts["entropy"]}
+
+
+def judged(output: Output, shown: Array, target: Array) -> Array:
+    """How wrong the value of a position was; the target is the Attacker's."""
+    target = side_of(shown) * target
+    return value_loss(output, jnp.stack([target, -target]))
 
 
 @partial(jax.jit, static_argnames="plan", donate_argnames="state")
@@ -204,20 +229,25 @@ class Learner:
 
 
 def advantages_of(
-    value: np.ndarray, sign: np.ndarray, result: np.ndarray, last: np.ndarray, trace: float
-) -> np.ndarray:
-    """float32[T, …]: the mover's generalised advantages without discount.
+    value: np.ndarray, worth: np.ndarray, result: np.ndarray, last: np.ndarray, trace: float, luck: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(float32[T, …], …): advantages, targets of `value` and targets of `worth`, without discount; all the Attacker's.
 
-    `value` is the mover's, `sign` 1 where that is the Attacker and −1 elsewhere, `result` the Attacker's; `last` is the
-    Attacker's value after the last step. What one side wins the other loses, so it does not matter who moves next.
+    `value` is of the position in which one side decides, `worth` of the position that it leaves to chance, `result` how
+    the game stands when somebody decides again, `last` the value after the last step. What one side wins the other
+    loses, so it does not matter who decides.
     """
-    advantage, found = np.zeros_like(last), np.empty_like(value)
+    advantage, whole = np.zeros_like(last), np.zeros_like(last)
+    found, targets, later = np.empty_like(value), np.empty_like(value), np.empty_like(value)
     for step in reversed(range(len(value))):
         going = result[step] == OPEN
-        reward, before = np.where(going, 0, result[step] - float(DRAWN)), sign[step] * value[step]
-        advantage = reward + going * (last + trace * advantage) - before
-        found[step], last = sign[step] * advantage, before
-    return found
+        fallen = np.where(going, last, result[step] - float(DRAWN)) - worth[step]
+        gained = worth[step] - value[step]
+        advantage = found[step] = gained + luck * fallen + going * trace * advantage
+        later[step] = worth[step] + fallen + going * trace * whole
+        whole = gained + fallen + going * trace * whole
+        targets[step], last = value[step] + whole, value[step]
+    return found, targets, later
 
 
 def lanes_of(plan: Plan, count: int) -> np.ndarray:
@@ -233,14 +263,16 @@ class Rollouts:
     """T steps of B games at a time, in two halves of the games: one is played as the network decides in the other."""
 
     def __init__(self, plan: Plan, begun: int):
-        half, self.trace, self.precision = plan.lanes // 2, plan.trace, plan.precision
-        self.lanes, self.steps = lanes_of(plan, half), plan.steps
+        half, self.precision = plan.lanes // 2, plan.precision
+        self.trace, self.luck = plan.trace, plan.luck
+        self.lanes, self.steps, self.waiting = lanes_of(plan, half), plan.steps, []
         self.halves = [
             Games(self.lanes, plan.depth, plan.threads, (plan.seed, begun, side)) for side in range(2)
         ]
         shape = (plan.steps, 2, half)
         self.result, self.turns = np.empty(shape, np.int8), np.empty(shape, np.int16)
-        self.value, self.sign = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        self.value, self.worth = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        self.side = np.empty(shape, np.float32)
         for games in self.halves:
             games.step(np.zeros(half, np.int32), advising=True)
 
@@ -249,36 +281,42 @@ class Rollouts:
     ) -> Samples:
         """Samples [N], while the learning goes on; adds to the seconds in games and in waiting for the network."""
 
-        def ask(half: int, step: int) -> tuple[Array, ...]:
+        def ask(half: int, step: int) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             games, turn_key = self.halves[half], jax.random.fold_in(key, 2 * step + half)
             # Copied: what is shown changes while the device may still read it.
-            seen = jnp.array(games.shown, copy=True), jnp.array(games.listed, copy=True)
-            return *seen, *decide(network, *seen, turn_key, False, self.precision)
+            seen = tuple(jnp.array(part, copy=True) for part in (games.shown, games.listed, games.after))
+            return seen, decide(network, *seen, turn_key, False, self.precision)
 
-        asked, kept = [ask(0, 0), ask(1, 0)], []
+        asked, kept, after = [ask(0, 0), ask(1, 0)], [], []
         for step in range(self.steps):
             for half, games in enumerate(self.halves):
                 at, began = (step, half), time.perf_counter()
-                shown, listed, place, chance, value = asked[half]
+                (shown, listed, _), (place, chance, value, _) = asked[half]
                 place = games.advice.astype(np.int32) if lesson else np.asarray(place)
                 self.value[at], played = np.asarray(value), time.perf_counter()
-                self.sign[at] = 1 - 2 * (games.shown[:, 104] % 2)
+                self.side[at] = side_of(games.shown)
                 kept.append((shown, listed, place, chance))
                 games.step(place, lesson)
                 self.result[at], self.turns[at] = games.result, games.turns
                 seconds["policy"] += played - began
                 seconds["env"] += time.perf_counter() - played
                 asked[half] = ask(half, step + 1)
+                after.append(asked[half][0][2])
+                self.worth[at] = np.where(games.settled == OPEN, np.nan, games.settled - float(DRAWN))
+                self.waiting.append((at, asked[half][1][3]))
                 next(learning, None)
         for _ in learning:
             pass
-        signs = [1 - 2 * (games.shown[:, 104] % 2) for games in self.halves]
-        last = np.stack([sign * np.asarray(one[4]) for sign, one in zip(signs, asked, strict=True)])
-        advantage = advantages_of(self.value, self.sign, self.result, last, self.trace)
-        target = advantage + self.value
+        for at, worth in self.waiting:
+            self.worth[at] = np.where(np.isnan(self.worth[at]), np.asarray(worth), self.worth[at])
+        self.waiting.clear()
+        last = np.stack([np.asarray(answer[2]) for _, answer in asked])
+        judged = advantages_of(self.value, self.worth, self.result, last, self.trace, self.luck)
+        advantage = self.side * judged[0]
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-6)
         rows = [jnp.concatenate(part) for part in zip(*kept, strict=True)]
-        return Samples(*rows, jnp.asarray(advantage.reshape(-1)), jnp.asarray(target.reshape(-1)))
+        numbers = (jnp.asarray(part.reshape(-1)) for part in (advantage, *judged[1:]))
+        return Samples(*rows, jnp.concatenate(after), *numbers)
 
     def results(self) -> np.ndarray:
         """int64[3, 4]: how games stand after the steps of the last collection, by lane."""
@@ -294,7 +332,8 @@ def measured(network: Any, plan: Plan, lane: int) -> np.ndarray:
         going, key = np.ones(half, bool), jax.random.key(number)
         games.step(np.zeros(half, np.int32))
         while going.any():
-            place, _, _ = decide(network, games.shown, games.listed, key, True, plan.precision)
+            seen = games.shown, games.listed, games.after
+            place, *_ = decide(network, *seen, key, True, plan.precision)
             games.step(np.where(going, place, -1))
             results += np.bincount(games.result[going], minlength=4)
             going &= games.result == OPEN

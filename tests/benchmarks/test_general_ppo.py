@@ -142,13 +142,27 @@ def test_games_follow_the_rules_and_the_opponent_is_expectimax(lane):
 
 
 def test_advantages_are_those_of_the_definition():
-    """λ of a half, by hand: values 0.2 and 0.4, then a win; a game that is still open; and one in which the Defender
-    moves first, so that a win of the Attacker after its value of 0.4 is bad news."""
-    value = np.array([[0.2, 0.1, -0.2], [0.4, 0.3, 0.4]], np.float32)
-    sign = np.array([[1, 1, -1], [1, 1, 1]], np.float32)
-    result = np.array([[ppo.OPEN, ppo.LOST, ppo.OPEN], [ppo.WON, ppo.OPEN, ppo.WON]], np.int8)
-    found = ppo.advantages_of(value, sign, result, np.array([0.9, 0.5, 0.9], np.float32), 0.5)
-    np.testing.assert_allclose(found, [[0.2 + 0.5 * 0.6, -1.1, -0.5], [0.6, 0.2, 0.6]], atol=1e-6)
+    """λ of a half, by hand, with all luck: values 0.2 and 0.4, then a win; and a game that is lost, then one still open.
+
+    What positions between two decisions are worth does not matter then: what skill gains, luck loses.
+    """
+    value = np.array([[0.2, 0.1], [0.4, 0.3]], np.float32)
+    result = np.array([[ppo.OPEN, ppo.LOST], [ppo.WON, ppo.OPEN]], np.int8)
+    worth, last = np.array([[0.3, -0.5], [0.7, 0.6]], np.float32), np.array([0.9, 0.5], np.float32)
+    advantage, target, later = ppo.advantages_of(value, worth, result, last, 0.5, 1.0)
+    np.testing.assert_allclose(advantage, [[0.2 + 0.5 * 0.6, -1.1], [0.6, 0.2]], atol=1e-6)
+    np.testing.assert_allclose(target, value + advantage, atol=1e-6)
+    np.testing.assert_allclose(later, target, atol=1e-6)
+
+
+def test_without_luck_only_what_actions_gain_counts():
+    """The first game again: actions gain 0.3 − 0.2 and 0.7 − 0.4; targets are as before."""
+    value, worth = np.array([[0.2], [0.4]], np.float32), np.array([[0.3], [0.7]], np.float32)
+    result = np.array([[ppo.OPEN], [ppo.WON]], np.int8)
+    last = np.array([0.9], np.float32)
+    advantage, target, _ = ppo.advantages_of(value, worth, result, last, 0.5, 0.0)
+    np.testing.assert_allclose(advantage, [[0.1 + 0.5 * 0.3], [0.3]], atol=1e-6)
+    np.testing.assert_allclose(target, [[0.7], [1.0]], atol=1e-6)
 
 
 def test_what_it_learns_is_kept_and_played_and_gone_on_with(monkeypatch, tmp_path, capsys):
