@@ -142,7 +142,7 @@ def test_games_follow_the_rules_and_the_opponent_is_expectimax(lane):
 
 
 def test_advantages_are_those_of_the_definition():
-    """λ of a half, by hand, with all luck: values 0.2 and 0.4, then a win; and a game that is lost, then one still open.
+    """λ of a half, by hand, with all luck: values 0.2 and 0.4, then a win; and a game that is lost, then one open.
 
     What positions between two decisions are worth does not matter then: what skill gains, luck loses.
     """
