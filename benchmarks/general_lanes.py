@@ -90,7 +90,7 @@ def turned(action, mirrored):
     start, end = np.int64(action) // 100, np.int64(action) % 100
     if not mirrored:
         return np.int64(action)
-    if start == 44 and end != 44:  # the offensive is not made from where its unit would be seen
+    if start == 44 and end != 44:  # the offensive keeps its name, as in the rules
         return start * 100 + end // 10 * 10 + 9 - end % 10
     return (start // 10 * 10 + 9 - start % 10) * 100 + end // 10 * 10 + 9 - end % 10
 
