@@ -3,17 +3,21 @@
 Games are played by the numba core of expectimax, whose rules the tests hold against the real ones. A step is an action
 of the learner and all that follows until it decides again: chance, a turn of expectimax, and a new game where one is
 over. Left and right are alike, so every position is shown from a side by lot.
+
+Advice on the learner's action comes from a teacher: expectimax, or, for the Attacker, what `general_best_response.py`
+has learned.
 """
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
-from general_best_response import LONGEST, best_of, defend, rolled
-from numba import njit
+from general_belief import NOTHING, beliefs_of, space_of
+from general_best_response import best_of, defend, intercept, rolled
+from general_starts import begin, quick
 
 from stratagem.agents.general_expectimax import INTERCEPTED, MOST_ACTIONS, act, root_values
-from stratagem.agents.general_heuristic import GARRISON, HITS, IS_MOAT, TRIANGLE, TURN, TURNS, over
+from stratagem.agents.general_heuristic import HITS, TRIANGLE, TURN, over
 
 LISTED = 1056  # L: twelve units to 72 cells by garrisoning, and 24 in eight directions
 GAP = 32_767  # in a list of actions; beyond all of them, so that nothing is read or learned there
@@ -21,23 +25,6 @@ DIE, CONVERTING = 105, 106  # places of what is shown
 SHOWN = 107  # numbers of a position: 100 cells, hits, three rights used, turn, die, triangle of a conversion
 OPEN, LOST, DRAWN, WON = range(4)  # how the Attacker's game stands after a step
 ATTACKS, DEFENDS, BOTH = range(3)  # what the learner does in a lane: one role, or both against itself
-
-quick = njit(nogil=True)  # not cached: a cache names the module, which has another name in tests
-
-
-@quick
-def begin(board, facts):
-    board[:] = 0
-    board[GARRISON[0]], board[GARRISON[1]] = 1, 2
-    facts[:] = 0
-    facts[TURNS] = LONGEST
-
-
-@quick
-def intercept(luck, board):
-    """A guard by lot is gone."""
-    guards = np.flatnonzero(IS_MOAT & (board == 2))
-    board[guards[luck.integers(0, len(guards))]] = 0
 
 
 @quick
@@ -54,18 +41,21 @@ def attack(luck, board, facts, actions, depth):
 
 
 @quick
-def play_on(luck, board, facts, actions, depth, lane):
-    """(die, number of actions, result, turns): on to the next decision of the learner, in a new game if need be."""
-    result, turns = OPEN, 0
+def play_on(luck, board, facts, actions, depth, lane, wild):
+    """(die, number of actions, result, turns, beginning): on to the next decision of the learner, maybe in a new game.
+
+    The beginning is that of the new game: −1 if there is none, otherwise whether it is wild.
+    """
+    result, turns, beginning = OPEN, 0, -1
     while True:
         if over(board, facts):
             turns, result = facts[TURN], result_of(board, facts)
-            begin(board, facts)
+            beginning = int(begin(luck, board, facts, wild))
         role = facts[TURN] % 2
         if lane in (role, BOTH):
             die, number = rolled(luck, board, facts, role, actions)
             if number:
-                return die, number, result, turns
+                return die, number, result, turns, beginning
             facts[TURN] += 1
         elif role == 0:
             attack(luck, board, facts, actions, depth)
@@ -113,11 +103,22 @@ def result_of(board, facts):
 
 
 @quick
+def advised(luck, teacher, board, facts, die, actions, space):
+    """The place of the action that the teacher would choose; without a belief, or as the Defender, expectimax is."""
+    role = facts[TURN] % 2
+    if role == 0 and len(teacher[1]):
+        return best_of(luck, beliefs_of(teacher, board, facts, die, actions, space))
+    return best_of(luck, root_values(board, facts, role, die, actions, 2, 1.0))
+
+
+@quick
 def step_all(
     luck,
     chosen,
     depth,
     advising,
+    teacher,
+    wild,
     lanes,
     boards,
     facts,
@@ -125,35 +126,37 @@ def step_all(
     shown,
     listed,
     advice,
-    after,
-    settled,
+    begun_wild,
     result,
     turns,
+    was_wild,
 ):
     """Play the action at place `chosen` of each list; −1 leaves a game alone. A game without a die begins."""
-    actions = np.empty(MOST_ACTIONS, np.int64)
+    actions, space = np.empty(MOST_ACTIONS, np.int64), space_of(teacher)
     for game in range(len(chosen)):
         result[game] = turns[game] = 0
         if chosen[game] < 0:
             continue
-        board, fact, die, left = boards[game], facts[game], shown[game, DIE], 0
+        board, fact, die, converting = boards[game], facts[game], shown[game, DIE], 0
         if die or shown[game, CONVERTING]:
             action = turned(listed[game, chosen[game]], mirrored[game])
             left = act(board, fact, fact[TURN] % 2, die, action)
             if left == INTERCEPTED:
                 intercept(luck, board)
+            converting = max(left - 1, 0)
         else:
-            begin(board, fact)
-        converting = max(left - 1, 0)
-        show(board, fact, 0, converting, mirrored[game], after[game])
-        settled[game] = result_of(board, fact)
+            begun_wild[game] = begin(luck, board, fact, wild)
+        was_wild[game] = begun_wild[game]
         if converting:
             die, number = 0, list_prisoners(board, converting - 1, actions)
         else:
-            die, number, result[game], turns[game] = play_on(luck, board, fact, actions, depth, lanes[game])
-        if advising:
-            values = root_values(board, fact, fact[TURN] % 2, die, actions[:number].copy(), 2, 1.0)
-            advice[game] = best_of(luck, values)
+            die, number, result[game], turns[game], beginning = play_on(
+                luck, board, fact, actions, depth, lanes[game], wild
+            )
+            if beginning >= 0:
+                begun_wild[game] = beginning
+        if advising[game]:
+            advice[game] = advised(luck, teacher, board, fact, die, actions[:number].copy(), space)
         mirrored[game] = luck.integers(0, 2)
         show(board, fact, die, converting, mirrored[game], shown[game])
         for place in range(number):
@@ -164,31 +167,39 @@ def step_all(
 class Games:
     """B games that wait for the learner; those of a part of them share a stream of luck."""
 
-    def __init__(self, lanes: np.ndarray, depth: int, threads: int, seed: tuple[int, ...]):
-        """`lanes` int8[B]: ATTACKS, DEFENDS or BOTH."""
+    def __init__(
+        self,
+        lanes: np.ndarray,
+        depth: int,
+        threads: int,
+        seed: tuple[int, ...],
+        wild: float = 0.0,
+        teacher: tuple[np.ndarray, ...] = NOTHING,
+    ):
+        """`lanes` int8[B]: ATTACKS, DEFENDS or BOTH; `wild`: the share of games that begin anywhere."""
         count = len(lanes)
         parts = min(3 * threads, -(-count // 8)) if threads > 1 else 1
         self.parts = [slice(*pair) for pair in pairwise(np.linspace(0, count, parts + 1).astype(int))]
         self.lucks = [np.random.default_rng((*seed, part)) for part in range(parts)]
         self.lanes, self.depth, self.pool = lanes, depth, ThreadPoolExecutor(threads)
+        self.wild, self.teacher = wild, teacher
         self.boards, self.facts = np.zeros((count, 100), np.int8), np.zeros((count, 6), np.int64)
         self.mirrored = np.zeros(count, np.int8)  # whether it is shown so
         self.shown = np.zeros((count, SHOWN), np.int16)
         self.listed = np.full((count, LISTED), GAP, np.int16)  # as shown
-        self.advice = np.zeros(count, np.int16)  # the place in the list that expectimax would choose
-        self.after = np.zeros(
-            (count, SHOWN), np.int16
-        )  # the position after its last action, before chance speaks
-        self.settled = np.zeros(count, np.int8)  # how the game stood then
+        self.advice = np.zeros(count, np.int16)  # the place in the list that the teacher would choose
+        self.begun_wild = np.zeros(count, np.int8)  # whether the game did
         self.result, self.turns = np.zeros(count, np.int8), np.zeros(count, np.int16)  # of games just ended
+        self.was_wild = np.zeros(count, np.int8)  # whether the game of the last step began so
 
-    def step(self, chosen: np.ndarray, advising: bool = False) -> None:
-        """Play int[B], places in the lists; −1 leaves a game alone."""
+    def step(self, chosen: np.ndarray, advising: np.ndarray | None = None) -> None:
+        """Play int[B], places in the lists, −1 leaves a game alone; `advising` bool[B] asks the teacher there."""
+        advising = np.zeros(len(chosen), bool) if advising is None else advising
         kept = (self.lanes, self.boards, self.facts, self.mirrored, self.shown, self.listed, self.advice)
-        kept = (*kept, self.after, self.settled)
+        kept = (*kept, self.begun_wild, self.result, self.turns, self.was_wild)
 
         def play(luck, part):
-            arrays = (array[part] for array in (*kept, self.result, self.turns))
-            step_all(luck, chosen[part], self.depth, advising, *arrays)
+            arrays = (array[part] for array in kept)
+            step_all(luck, chosen[part], self.depth, advising[part], self.teacher, self.wild, *arrays)
 
         list(self.pool.map(play, self.lucks, self.parts))
