@@ -102,7 +102,8 @@ def _count_ways(board, inside, ways):
                 if own == 2:  # whoever is taken in a triangle cannot be converted, too
                     for side in range(2):
                         if TRIANGLE[side, end] and board[end] != 2:
-                            ways[3, die] += inside[side] > (board[end] == 1)
+                            also = int(board[end] == 1)  # one more is lost, so it counts twice
+                            ways[3, die] += (1 + also) * (inside[side] > also)
                 if board[end] == 0:
                     continue
                 if board[end] != own:

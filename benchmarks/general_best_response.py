@@ -145,7 +145,7 @@ def main() -> None:
 
     games(1, 0.0, 0.0, 0)  # compiles
     began, learned, chunk = time.monotonic(), 0, 0
-    while (done := (time.monotonic() - began) / 60 / words.minutes) < 1:
+    while (done := (time.monotonic() - began) / 60 / max(words.minutes, 1e-6)) < 1:
         chunk += 1
         results = games(words.chunk, words.rate * (1 - 0.9 * done), words.wild, chunk)
         learned += int(results[:3].sum())
