@@ -1,8 +1,8 @@
-"""How often can an Attacker win against one fixed Defender? It learns from games against exactly that one.
+"""How well can one role of GENERAL be played against one fixed player? It learns from games against exactly that one.
 
-    python benchmarks/general_best_response.py --minutes 20 [--wild 0.6] [--depth 2] [--start FILE.npz] [--out FILE.npz]
+    python benchmarks/general_best_response.py --minutes 20 [--role attacker] [--start FILE.npz] [--out FILE.npz]
 
-The Attacker plays the action after which it expects most (`general_belief.py`); a draw is half a win. It learns by
+The learner plays the action after which it expects most (`general_belief.py`); a draw is half a win. It learns by
 TD(λ) after every game, as TD-Gammon did, and dice explore enough. A share of the games, `wild`, begins anywhere
 (`general_starts.py`). Games are played by the numba core of expectimax, whose rules the tests hold against the real
 ones. One JSON line a `chunk` of games while it learns, with some from the real start without learning, then one of
@@ -18,14 +18,23 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from general_belief import beliefs_of, chance, features, first, learn, read_belief, space_of
+from general_belief import (
+    ACROSS,
+    beliefs_of,
+    chance,
+    features,
+    first,
+    learn,
+    read_beliefs,
+    space_of,
+    write_beliefs,
+)
 from general_starts import LONGEST, begin, quick
 from machine import report
 
 from stratagem.agents.general_expectimax import INTERCEPTED, MOST_ACTIONS, act, list_actions, root_values
 from stratagem.agents.general_heuristic import HITS, IS_MOAT, TRIANGLE, TURN, over
 from stratagem.arena.ratings import wilson
-from stratagem.core.files import atomic_write
 
 
 @quick
@@ -53,108 +62,123 @@ def intercept(luck, board):
 
 
 @quick
-def attack(luck, net, board, facts, actions, space):
-    """A turn of the Attacker, by its belief."""
-    die, number = rolled(luck, board, facts, 0, actions)
-    if number == 0:
-        facts[TURN] += 1
-        return
-    beliefs = beliefs_of(net, board, facts, die, actions[:number], space)
-    if act(board, facts, 0, die, actions[best_of(luck, beliefs)]) == INTERCEPTED:
-        intercept(luck, board)
+def choose(luck, nets, board, facts, die, actions, space):
+    """The best of these actions, by what is then expected; nobody rolls before a choice of conversion."""
+    role = facts[TURN] % 2
+    return best_of(luck, (1 - 2 * role) * beliefs_of(nets[role], board, facts, die, actions, space))
 
 
 @quick
-def defend(luck, board, facts, actions, depth):
-    """A turn of expectimax as the Defender."""
-    die, number = rolled(luck, board, facts, 1, actions)
+def take_turn(luck, nets, board, facts, actions, space, depth):
+    """A turn by what is expected; with a depth, by expectimax."""
+    role = facts[TURN] % 2
+    die, number = rolled(luck, board, facts, role, actions)
     if number == 0:
         facts[TURN] += 1
         return
     listed = actions[:number].copy()
-    left = act(
-        board, facts, 1, die, listed[best_of(luck, root_values(board, facts, 1, die, listed, depth, 1.0))]
-    )
-    if left >= 2:  # several prisoners: a choice
-        choices = 101 * np.flatnonzero(TRIANGLE[left - 2] & (board == 1))
-        act(board, facts, 1, 0, choices[best_of(luck, root_values(board, facts, 1, 0, choices, depth, 1.0))])
+    for _ in range(2):
+        if depth:
+            best = best_of(luck, root_values(board, facts, role, die, listed, depth, 1.0))
+        else:
+            best = choose(luck, nets, board, facts, die, listed, space)
+        left = act(board, facts, role, die, listed[best])
+        if left == INTERCEPTED:
+            intercept(luck, board)
+        if left < 2:
+            return
+        die, listed = 0, 101 * np.flatnonzero(TRIANGLE[left - 2] & (board == 1))
 
 
 @quick
-def play(luck, net, games, depth, trace, rate, wild):
-    """int64[4]: games lost, drawn and won, and their turns; learns from each unless the rate is zero."""
+def play(luck, nets, games, learner, depth, trace, rate, wild):
+    """int64[4]: games lost, drawn and won by the Attacker, and their turns; learns from each unless the rate is zero.
+
+    `learner` is the role that plays by what it expects; `nets[0]` judges positions in which the Defender is to roll,
+    `nets[1]` those in which the Attacker is.
+    """
     results, rate = np.zeros(4, np.int64), np.float32(rate)
-    actions, space = np.empty(MOST_ACTIONS, np.int64), space_of(net)
+    actions, space = np.empty(MOST_ACTIONS, np.int64), space_of(nets[0])
     board, facts = np.empty(100, np.int8), np.empty(6, np.int64)
     boards, states = np.empty((LONGEST, 100), np.int8), np.empty((LONGEST, 6), np.int64)
     for _ in range(games):
         begin(luck, board, facts, wild)
         length = 0
-        while True:
-            attack(luck, net, board, facts, actions, space)
-            if over(board, facts):
-                break
+        while not over(board, facts):
             boards[length], states[length] = board, facts
             length += 1
-            defend(luck, board, facts, actions, depth)
-            if over(board, facts):
-                break
+            take_turn(luck, nets, board, facts, actions, space, 0 if facts[TURN] % 2 == learner else depth)
         result = 2 if facts[HITS] >= 3 else 1 if (board == 1).any() else 0
         results[result] += 1
         results[3] += facts[TURN]
-        target = result / 2
-        for turn in range(length - 1, -1 if rate > 0 else length - 1, -1):
-            number = features(boards[turn], states[turn], space)
-            belief = chance(net, space, number)
-            learn(net, space, number, rate * np.float32(target - belief))
-            target = trace * target + (1 - trace) * belief
+        for rolls in range(2 if rate > 0 else 0):
+            target = result / 2
+            for turn in range(length - 1, -1, -1):
+                if states[turn, TURN] % 2 == rolls:
+                    seen = boards[turn][ACROSS] if luck.random() < 0.5 else boards[turn]
+                    number = features(seen, states[turn], space)
+                    belief = chance(nets[1 - rolls], space, number)
+                    learn(nets[1 - rolls], space, number, rate * np.float32(target - belief))
+                    target = trace * target + (1 - trace) * belief
     return results
 
 
-def together(threads, net, games, *settings, seed):
-    """Games in several threads that share the network, and write to it without waiting for each other."""
+ROLES = ("attacker", "defender")
+TOGETHER = 50  # games of a thread until the moving mean follows
+
+
+def together(pool, threads, nets, games, *settings, seed):
+    """Games in several threads that share the networks, and write to them without waiting for each other."""
 
     def part(thread):
-        luck = np.random.default_rng((seed, thread))
-        return play(luck, net, -(-games // threads), *settings)
+        luck = np.random.default_rng((*seed, thread))
+        return play(luck, nets, -(-games // threads), *settings)
 
-    with ThreadPoolExecutor(threads) as pool:
-        return sum(pool.map(part, range(threads)))
+    return sum(pool.map(part, range(threads)))
 
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--depth", type=int, choices=(1, 2), default=2, help="of the Defender's expectimax")
+    asked.add_argument("--role", choices=ROLES, default="attacker", help="who learns")
+    asked.add_argument("--depth", type=int, choices=(1, 2), default=2, help="of the other side's expectimax")
     asked.add_argument("--minutes", type=float, default=20.0)
     asked.add_argument("--threads", type=int, default=2)
     asked.add_argument("--hidden", type=int, default=64)
     asked.add_argument("--trace", type=float, default=0.7, help="λ; 1 learns from results alone")
     asked.add_argument("--wild", type=float, default=0.6, help="share of games that begin anywhere")
-    asked.add_argument("--rate", type=float, default=0.01, help="falls to a tenth")
+    asked.add_argument("--rate", type=float, default=0.01, help="falls to nothing")
+    asked.add_argument("--follow", type=float, default=0.1, help="how fast the moving mean follows")
     asked.add_argument("--chunk", type=int, default=10_000)
     asked.add_argument("--games", type=int, default=2000, help="without learning, at the end")
     asked.add_argument("--seed", type=int, default=0)
     asked.add_argument("--start", type=Path, help="what an earlier run wrote to --out")
     asked.add_argument("--out", type=Path, help="what it has learned, after every chunk")
     words = asked.parse_args()
-    net = read_belief(words.start) if words.start else first(words.hidden, words.seed)
+    nets = read_beliefs(words.start) if words.start else tuple(first(words.hidden, seed) for seed in range(2))
+    kept = tuple(
+        tuple(part.copy() for part in net) for net in nets
+    )  # their moving mean, which is what plays later
+    pool, share = ThreadPoolExecutor(words.threads), TOGETHER * words.threads
 
-    def games(number, rate, wild, seed):
-        settings = words.depth, words.trace, rate, wild
-        return together(words.threads, net, number, *settings, seed=words.seed + seed)
+    def games(nets, number, rate, wild, seed):
+        settings = ROLES.index(words.role), words.depth, words.trace, rate, wild
+        return together(pool, words.threads, nets, number, *settings, seed=(words.seed, *seed))
 
-    games(1, 0.0, 0.0, 0)  # compiles
+    games(nets, 1, 0.0, 0.0, (0,))  # compiles
     began, learned, chunk = time.monotonic(), 0, 0
     while (done := (time.monotonic() - began) / 60 / max(words.minutes, 1e-6)) < 1:
         chunk += 1
-        results = games(words.chunk, words.rate * (1 - 0.9 * done), words.wild, chunk)
-        learned += int(results[:3].sum())
-        tried = games(words.chunk // 20, 0.0, 0.0, 10**7 + chunk)
+        for part in range(max(1, words.chunk // share)):
+            results = games(nets, share, words.rate * (1 - done) ** 2, words.wild, (1, chunk, part))
+            learned += int(results[:3].sum())
+            for mean, new in zip(kept, nets, strict=True):
+                for old, now in zip(mean, new, strict=True):
+                    old += np.float32(words.follow) * (now - old)
+        tried = games(kept, words.chunk // 10, 0.0, 0.0, (2, chunk))
         report("general best response", **facts_of(words, learned, tried))
         if words.out:
-            with atomic_write(words.out, "wb") as file:
-                np.savez(file, *net)
-    results = games(words.games, 0.0, 0.0, 10**6)
+            write_beliefs(words.out, kept)
+    results = games(kept, words.games, 0.0, 0.0, (3,))
     report("general best response, at the end", **facts_of(words, learned, results))
 
 
@@ -162,9 +186,11 @@ def facts_of(words, learned, results):
     """A line of the report."""
     lost, drawn, won, turns = (int(number) for number in results)
     games = lost + drawn + won
+    won, lost = (won, lost) if words.role == "attacker" else (lost, won)
     low, high = wilson(won + drawn / 2, games)
     return {
-        "defender": f"expectimax:depth={words.depth}",
+        "role": words.role,
+        "opponent": f"expectimax:depth={words.depth}",
         "trace": words.trace,
         "hidden": words.hidden,
         "learned_from": learned,

@@ -3,9 +3,6 @@
 Games are played by the numba core of expectimax, whose rules the tests hold against the real ones. A step is an action
 of the learner and all that follows until it decides again: chance, a turn of expectimax, and a new game where one is
 over. Left and right are alike, so every position is shown from a side by lot.
-
-Advice on the learner's action comes from a teacher: expectimax, or, for the Attacker, what `general_best_response.py`
-has learned.
 """
 
 from concurrent.futures import ThreadPoolExecutor
