@@ -1,9 +1,10 @@
 """How well can one role of GENERAL be played against one fixed player? It learns from games against exactly that one.
 
-    python benchmarks/general_best_response.py --minutes 20 [--role attacker] [--start FILE.npz] [--out FILE.npz]
+    python benchmarks/general_best_response.py --minutes 20 [--role attacker] [--start FILE] [--out FILE]
 
-The learner plays the action after which it expects most (`general_belief.py`); a draw is half a win. It learns by
-TD(λ) after every game, as TD-Gammon did, and dice explore enough. A share of the games, `wild`, begins anywhere
+The learner plays the action after which it expects most (`general_belief`); a draw is half a win. It learns by
+TD(λ) after every game, as TD-Gammon did, and dice explore enough.
+Left and right are alike, so it learns every position from a side by lot. A share of the games, `wild`, begins anywhere
 (`general_starts.py`). Games are played by the numba core of expectimax, whose rules the tests hold against the real
 ones. One JSON line a `chunk` of games while it learns, with some from the real start without learning, then one of
 `games` games without learning, with intervals.
@@ -18,23 +19,50 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from general_belief import (
-    ACROSS,
+from general_starts import begin, quick
+from machine import report
+
+from stratagem.agents.general_belief import (
+    LONGEST,
+    WIDTH,
     beliefs_of,
     chance,
     features,
-    first,
-    learn,
     read_beliefs,
     space_of,
     write_beliefs,
 )
-from general_starts import LONGEST, begin, quick
-from machine import report
-
 from stratagem.agents.general_expectimax import INTERCEPTED, MOST_ACTIONS, act, list_actions, root_values
 from stratagem.agents.general_heuristic import HITS, IS_MOAT, TRIANGLE, TURN, over
 from stratagem.arena.ratings import wilson
+from stratagem.games.general import General
+
+GAME = General()
+ACROSS = np.arange(100).reshape(10, 10)[:, ::-1].reshape(-1).copy()  # the cell on the other side
+
+
+def first(hidden, seed):
+    """A network that knows nothing."""
+    generator = np.random.default_rng(seed)
+    inner, outer = generator.normal(0, 0.08, (WIDTH, hidden)), generator.normal(0, 0.1, hidden)
+    return tuple(part.astype(np.float32) for part in (inner, np.zeros(hidden), outer, np.full(1, -1.0)))
+
+
+@quick
+def learn(net, space, number, error):
+    """One step of gradient descent on cross-entropy; `space` is as `chance` left it."""
+    inner, bias, outer, last = net
+    places, values, hidden, _, _ = space
+    last[0] += error
+    for unit in range(len(hidden)):
+        back = error * outer[unit] if hidden[unit] > 0 else np.float32(0)
+        outer[unit] += error * hidden[unit]
+        bias[unit] += back
+        hidden[unit] = back
+    for index in range(number):
+        row, value = inner[places[index]], values[index]
+        for unit in range(len(hidden)):
+            row[unit] += value * hidden[unit]
 
 
 @quick
@@ -69,25 +97,49 @@ def choose(luck, nets, board, facts, die, actions, space):
 
 
 @quick
-def take_turn(luck, nets, board, facts, actions, space, depth):
-    """A turn by what is expected; with a depth, by expectimax."""
+def take_turn(luck, nets, board, facts, actions, space):
+    """A turn by what is expected."""
+    die, number = rolled(luck, board, facts, facts[TURN] % 2, actions)
+    if number == 0:
+        facts[TURN] += 1
+        return
+    listed = actions[:number].copy()
+    left = played(luck, board, facts, die, listed[choose(luck, nets, board, facts, die, listed, space)])
+    if left >= 2:
+        listed = prisoners(board, left)
+        played(luck, board, facts, 0, listed[choose(luck, nets, board, facts, 0, listed, space)])
+
+
+@quick
+def expectimax_turn(luck, board, facts, actions, depth):
+    """A turn of expectimax."""
     role = facts[TURN] % 2
     die, number = rolled(luck, board, facts, role, actions)
     if number == 0:
         facts[TURN] += 1
         return
     listed = actions[:number].copy()
-    for _ in range(2):
-        if depth:
-            best = best_of(luck, root_values(board, facts, role, die, listed, depth, 1.0))
-        else:
-            best = choose(luck, nets, board, facts, die, listed, space)
-        left = act(board, facts, role, die, listed[best])
-        if left == INTERCEPTED:
-            intercept(luck, board)
-        if left < 2:
-            return
-        die, listed = 0, 101 * np.flatnonzero(TRIANGLE[left - 2] & (board == 1))
+    best = best_of(luck, root_values(board, facts, role, die, listed, depth, 1.0))
+    left = played(luck, board, facts, die, listed[best])
+    if left >= 2:
+        listed = prisoners(board, left)
+        best = best_of(luck, root_values(board, facts, role, 0, listed, depth, 1.0))
+        played(luck, board, facts, 0, listed[best])
+
+
+@quick
+def played(luck, board, facts, die, action):
+    """Play an action, and an interception after it; return what is left to choose."""
+    left = act(board, facts, facts[TURN] % 2, die, action)
+    if left == INTERCEPTED:
+        intercept(luck, board)
+    return left
+
+
+@quick
+def prisoners(board, left):
+    """int64[N]: the choices of a conversion."""
+    return 101 * np.flatnonzero(TRIANGLE[left - 2] & (board == 1))
 
 
 @quick
@@ -107,7 +159,10 @@ def play(luck, nets, games, learner, depth, trace, rate, wild):
         while not over(board, facts):
             boards[length], states[length] = board, facts
             length += 1
-            take_turn(luck, nets, board, facts, actions, space, 0 if facts[TURN] % 2 == learner else depth)
+            if facts[TURN] % 2 == learner:
+                take_turn(luck, nets, board, facts, actions, space)
+            else:
+                expectimax_turn(luck, board, facts, actions, depth)
         result = 2 if facts[HITS] >= 3 else 1 if (board == 1).any() else 0
         results[result] += 1
         results[3] += facts[TURN]
@@ -154,7 +209,11 @@ def main() -> None:
     asked.add_argument("--start", type=Path, help="what an earlier run wrote to --out")
     asked.add_argument("--out", type=Path, help="what it has learned, after every chunk")
     words = asked.parse_args()
-    nets = read_beliefs(words.start) if words.start else tuple(first(words.hidden, seed) for seed in range(2))
+    nets = (
+        read_beliefs(words.start, GAME)
+        if words.start
+        else tuple(first(words.hidden, seed) for seed in range(2))
+    )
     kept = tuple(
         tuple(part.copy() for part in net) for net in nets
     )  # their moving mean, which is what plays later
@@ -177,7 +236,12 @@ def main() -> None:
         tried = games(kept, words.chunk // 10, 0.0, 0.0, (2, chunk))
         report("general best response", **facts_of(words, learned, tried))
         if words.out:
-            write_beliefs(words.out, kept)
+            facts = {
+                "role": words.role,
+                "opponent": f"expectimax:depth={words.depth}",
+                "learned_from": learned,
+            }
+            write_beliefs(words.out, kept, GAME, facts)
     results = games(kept, words.games, 0.0, 0.0, (3,))
     report("general best response, at the end", **facts_of(words, learned, results))
 

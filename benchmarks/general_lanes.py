@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
-from general_belief import NOTHING, beliefs_of, space_of
-from general_best_response import best_of, defend, intercept, rolled
+from general_best_response import best_of, expectimax_turn, intercept, rolled
 from general_starts import begin, quick
 
 from stratagem.agents.general_expectimax import INTERCEPTED, MOST_ACTIONS, act, root_values
@@ -25,39 +24,21 @@ ATTACKS, DEFENDS, BOTH = range(3)  # what the learner does in a lane: one role, 
 
 
 @quick
-def attack(luck, board, facts, actions, depth):
-    """A turn of expectimax as the Attacker."""
-    die, number = rolled(luck, board, facts, 0, actions)
-    if number == 0:
-        facts[TURN] += 1
-        return
-    listed = actions[:number].copy()
-    best = best_of(luck, root_values(board, facts, 0, die, listed, depth, 1.0))
-    if act(board, facts, 0, die, listed[best]) == INTERCEPTED:
-        intercept(luck, board)
-
-
-@quick
-def play_on(luck, board, facts, actions, depth, lane, wild):
-    """(die, number of actions, result, turns, beginning): on to the next decision of the learner, maybe in a new game.
-
-    The beginning is that of the new game: −1 if there is none, otherwise whether it is wild.
-    """
-    result, turns, beginning = OPEN, 0, -1
+def play_on(luck, board, facts, actions, depth, lane):
+    """(die, number of actions, result, turns): on to the next decision of the learner, in a new game if need be."""
+    result, turns = OPEN, 0
     while True:
         if over(board, facts):
             turns, result = facts[TURN], result_of(board, facts)
-            beginning = int(begin(luck, board, facts, wild))
+            begin(luck, board, facts, 0.0)
         role = facts[TURN] % 2
         if lane in (role, BOTH):
             die, number = rolled(luck, board, facts, role, actions)
             if number:
-                return die, number, result, turns, beginning
+                return die, number, result, turns
             facts[TURN] += 1
-        elif role == 0:
-            attack(luck, board, facts, actions, depth)
         else:
-            defend(luck, board, facts, actions, depth)
+            expectimax_turn(luck, board, facts, actions, depth)
 
 
 @quick
@@ -100,22 +81,11 @@ def result_of(board, facts):
 
 
 @quick
-def advised(luck, teacher, board, facts, die, actions, space):
-    """The place of the action that the teacher would choose; without a belief, or as the Defender, expectimax is."""
-    role = facts[TURN] % 2
-    if role == 0 and len(teacher[1]):
-        return best_of(luck, beliefs_of(teacher, board, facts, die, actions, space))
-    return best_of(luck, root_values(board, facts, role, die, actions, 2, 1.0))
-
-
-@quick
 def step_all(
     luck,
     chosen,
     depth,
     advising,
-    teacher,
-    wild,
     lanes,
     boards,
     facts,
@@ -123,37 +93,35 @@ def step_all(
     shown,
     listed,
     advice,
-    begun_wild,
+    after,
+    settled,
     result,
     turns,
-    was_wild,
 ):
     """Play the action at place `chosen` of each list; −1 leaves a game alone. A game without a die begins."""
-    actions, space = np.empty(MOST_ACTIONS, np.int64), space_of(teacher)
+    actions = np.empty(MOST_ACTIONS, np.int64)
     for game in range(len(chosen)):
         result[game] = turns[game] = 0
         if chosen[game] < 0:
             continue
-        board, fact, die, converting = boards[game], facts[game], shown[game, DIE], 0
+        board, fact, die, left = boards[game], facts[game], shown[game, DIE], 0
         if die or shown[game, CONVERTING]:
             action = turned(listed[game, chosen[game]], mirrored[game])
             left = act(board, fact, fact[TURN] % 2, die, action)
             if left == INTERCEPTED:
                 intercept(luck, board)
-            converting = max(left - 1, 0)
         else:
-            begun_wild[game] = begin(luck, board, fact, wild)
-        was_wild[game] = begun_wild[game]
+            begin(luck, board, fact, 0.0)
+        converting = max(left - 1, 0)
+        show(board, fact, 0, converting, mirrored[game], after[game])
+        settled[game] = result_of(board, fact)
         if converting:
             die, number = 0, list_prisoners(board, converting - 1, actions)
         else:
-            die, number, result[game], turns[game], beginning = play_on(
-                luck, board, fact, actions, depth, lanes[game], wild
-            )
-            if beginning >= 0:
-                begun_wild[game] = beginning
-        if advising[game]:
-            advice[game] = advised(luck, teacher, board, fact, die, actions[:number].copy(), space)
+            die, number, result[game], turns[game] = play_on(luck, board, fact, actions, depth, lanes[game])
+        if advising:
+            values = root_values(board, fact, fact[TURN] % 2, die, actions[:number].copy(), 2, 1.0)
+            advice[game] = best_of(luck, values)
         mirrored[game] = luck.integers(0, 2)
         show(board, fact, die, converting, mirrored[game], shown[game])
         for place in range(number):
@@ -164,39 +132,31 @@ def step_all(
 class Games:
     """B games that wait for the learner; those of a part of them share a stream of luck."""
 
-    def __init__(
-        self,
-        lanes: np.ndarray,
-        depth: int,
-        threads: int,
-        seed: tuple[int, ...],
-        wild: float = 0.0,
-        teacher: tuple[np.ndarray, ...] = NOTHING,
-    ):
-        """`lanes` int8[B]: ATTACKS, DEFENDS or BOTH; `wild`: the share of games that begin anywhere."""
+    def __init__(self, lanes: np.ndarray, depth: int, threads: int, seed: tuple[int, ...]):
+        """`lanes` int8[B]: ATTACKS, DEFENDS or BOTH."""
         count = len(lanes)
         parts = min(3 * threads, -(-count // 8)) if threads > 1 else 1
         self.parts = [slice(*pair) for pair in pairwise(np.linspace(0, count, parts + 1).astype(int))]
         self.lucks = [np.random.default_rng((*seed, part)) for part in range(parts)]
         self.lanes, self.depth, self.pool = lanes, depth, ThreadPoolExecutor(threads)
-        self.wild, self.teacher = wild, teacher
         self.boards, self.facts = np.zeros((count, 100), np.int8), np.zeros((count, 6), np.int64)
         self.mirrored = np.zeros(count, np.int8)  # whether it is shown so
         self.shown = np.zeros((count, SHOWN), np.int16)
         self.listed = np.full((count, LISTED), GAP, np.int16)  # as shown
-        self.advice = np.zeros(count, np.int16)  # the place in the list that the teacher would choose
-        self.begun_wild = np.zeros(count, np.int8)  # whether the game did
+        self.advice = np.zeros(count, np.int16)  # the place in the list that expectimax would choose
+        self.after = np.zeros(
+            (count, SHOWN), np.int16
+        )  # the position after its last action, before chance speaks
+        self.settled = np.zeros(count, np.int8)  # how the game stood then
         self.result, self.turns = np.zeros(count, np.int8), np.zeros(count, np.int16)  # of games just ended
-        self.was_wild = np.zeros(count, np.int8)  # whether the game of the last step began so
 
-    def step(self, chosen: np.ndarray, advising: np.ndarray | None = None) -> None:
-        """Play int[B], places in the lists, −1 leaves a game alone; `advising` bool[B] asks the teacher there."""
-        advising = np.zeros(len(chosen), bool) if advising is None else advising
+    def step(self, chosen: np.ndarray, advising: bool = False) -> None:
+        """Play int[B], places in the lists; −1 leaves a game alone."""
         kept = (self.lanes, self.boards, self.facts, self.mirrored, self.shown, self.listed, self.advice)
-        kept = (*kept, self.begun_wild, self.result, self.turns, self.was_wild)
+        kept = (*kept, self.after, self.settled)
 
         def play(luck, part):
-            arrays = (array[part] for array in kept)
-            step_all(luck, chosen[part], self.depth, advising[part], self.teacher, self.wild, *arrays)
+            arrays = (array[part] for array in (*kept, self.result, self.turns))
+            step_all(luck, chosen[part], self.depth, advising, *arrays)
 
         list(self.pool.map(play, self.lucks, self.parts))

@@ -1,12 +1,14 @@
 """How well can GENERAL be learned against one fixed player? A network learns it by PPO, in millions of games.
 
-    python benchmarks/general_ppo.py --out OUT --minutes 8 [--attacks 1] [--wild 0.5] [--start FILE] [--resume 1]
+    python benchmarks/general_ppo.py --out OUT --minutes 8 [--attacks 1] [--lessons 20] [--start FILE] [--resume 1]
 
 In a share of the games the network attacks and `expectimax` defends, in another it is the other way round, in the rest
 it plays itself. Games are played by numba on all cores, one half of them as the network decides in the other half and
-learns from the steps before (`general_lanes.py`). A share of the games, `wild`, begins anywhere (`general_starts.py`).
-In the `lessons` all sides play as expectimax would, and the network learns that by heart; with a `teacher`, a file of
-`general_best_response.py`, it is only taught to attack, and by that one.
+learns from the steps before (`general_lanes.py`). In the `lessons` all sides play as expectimax would, and the network
+learns that by heart.
+
+The network also judges the position after each of its actions, before any die falls. What an action gains there is
+skill, what follows until the next decision is luck; of the latter only a share, `luck`, goes into advantages.
 
 One JSON line every few iterations, weights for `net` and `az` every minute, and at the end games
 without learning, in which it plays its likeliest moves, with intervals.
@@ -32,11 +34,10 @@ import optax
 from jax import Array
 
 sys.path.insert(0, str(Path(__file__).parent))
-from general_belief import NOTHING, read_belief
 from general_lanes import ATTACKS, BOTH, DEFENDS, DRAWN, LOST, OPEN, WON, Games
-from general_starts import LONGEST
 from machine import report
 
+from stratagem.agents.general_belief import LONGEST
 from stratagem.agents.general_heuristic import GARRISON, IS_GENERAL, IS_MOAT, TRIANGLE
 from stratagem.arena.ratings import wilson
 from stratagem.games.general import General
@@ -70,13 +71,11 @@ class Plan:
     steps: int = 16  # T, of each game in an iteration
     batch: int = 8192  # samples of an update
     epochs: int = 2  # how often a sample is learned from
-    wild: float = 0.0  # share of games that begin anywhere
-    wild_end: float = -1.0  # the same at the end; −1: as at the beginning
-    lessons: int = 0  # first iterations, in which it copies expectimax, or the teacher
-    teacher: str = ""  # what general_best_response.py has learned
+    lessons: int = 0  # first iterations, in which it copies expectimax
     rate: float = 6e-4  # of learning; falls to a tenth
     entropy: float = 0.01  # weight of its bonus; falls to a tenth
     trace: float = 0.95  # λ of advantages
+    luck: float = 0.15  # share of luck in advantages; 1 is plain PPO
     clip: float = 0.2  # how far a probability may move
     value: float = 0.5  # weight of the value's loss
     decay: float = 0.01  # of weights
@@ -118,13 +117,17 @@ def opinion(network: Any, shown: Array, listed: Array, training: Training | None
 
 @partial(jax.jit, static_argnames="precision")
 def decide(
-    network: Any, shown: Array, listed: Array, key: Array, greedy: Array, precision: str
-) -> tuple[Array, Array, Array]:
-    """(int32[B] places in the lists, float32[B] log-probabilities, float32[B] values, the Attacker's)."""
+    network: Any, shown: Array, listed: Array, after: Array, key: Array, greedy: Array, precision: str
+) -> tuple[Array, Array, Array, Array]:
+    """(int32[B] places in the lists, float32[B] log-probabilities, float32[B] values, float32[B] values of `after`).
+
+    Values are the Attacker's; `after` is int16[B, 107].
+    """
     network = cast(network, precision)
+    worth = jax.vmap(lambda one: network(view_of(one)).values[0])(after) * side_of(after)
     output, logits = jax.vmap(lambda one, actions: opinion(network, one, actions, None))(shown, listed)
     place = jnp.where(greedy, logits.argmax(axis=1), jax.random.categorical(key, logits)).astype(jnp.int32)
-    return place, chance_of(logits, place), output.values[:, 0] * side_of(shown)
+    return place, chance_of(logits, place), output.values[:, 0] * side_of(shown), worth
 
 
 def side_of(shown: Array) -> Array:
@@ -144,9 +147,10 @@ class Samples(NamedTuple):
     listed: Any  # int16[L]
     place: Any  # int32: of what was chosen
     chance: Any  # float32: its log-probability then
-    lesson: Any  # bool: the choice is right, whoever made it
+    after: Any  # int16[107]: the position that it led to, before chance spoke
     advantage: Any  # float32: the mover's
     target: Any  # float32: what the value should have been, the Attacker's
+    after_target: Any  # float32: the same of `after`
 
 
 class Pace(NamedTuple):
@@ -154,6 +158,7 @@ class Pace(NamedTuple):
 
     rate: Any  # of learning
     entropy: Any  # weight of its bonus
+    lesson: Any  # bool: the choice is right, whoever made it
 
 
 def sample_loss(plan: Plan, network: Any, sample: Samples, pace: Pace) -> dict[str, Array]:
@@ -161,23 +166,28 @@ def sample_loss(plan: Plan, network: Any, sample: Samples, pace: Pace) -> dict[s
     training = Training(jax.random.key(0)) if plan.product else None
     output, logits = opinion(network, sample.shown, sample.listed, training)
     chances = jax.nn.log_softmax(logits)
-    change = jnp.where(sample.lesson, 0.0, chances[sample.place] - sample.chance)
+    change = jnp.where(pace.lesson, 0.0, chances[sample.place] - sample.chance)
     ratio = jnp.exp(change)
     held = jnp.clip(ratio, 1 - plan.clip, 1 + plan.clip)
     clipped = -jnp.minimum(ratio * sample.advantage, held * sample.advantage)
-    target = side_of(sample.shown) * sample.target
     parts = {
-        "policy_loss": jnp.where(sample.lesson, -chances[sample.place], clipped),
-        "value_loss": value_loss(output, jnp.stack([target, -target])),
+        "policy_loss": jnp.where(pace.lesson, -chances[sample.place], clipped),
+        "value_loss": judged(output, sample.shown, sample.target),
+        "after_loss": judged(network(view_of(sample.after), training), sample.after, sample.after_target),
         "entropy": -(jnp.exp(chances) * chances).sum(),
         "drift": drift(output, logits),
         "divergence": ratio - 1 - change,
         "clipped": (ratio != held).astype(jnp.float32),
     }
-    bonus = jnp.where(sample.lesson, 0.0, pace.entropy) * parts["entropy"]
-    return parts | {
-        "loss": parts["policy_loss"] + plan.value * parts["value_loss"] + STEADY * parts["drift"] - bonus
-    }
+    loss = parts["policy_loss"] + plan.value * (parts["value_loss"] + parts["after_loss"])
+    loss += STEADY * parts["drift"]
+    return parts | {"loss": loss - pace.entropy * parts["entropy"]}
+
+
+def judged(output: Output, shown: Array, target: Array) -> Array:
+    """How wrong the value of a position was; the target is the Attacker's."""
+    target = side_of(shown) * target
+    return value_loss(output, jnp.stack([target, -target]))
 
 
 @partial(jax.jit, static_argnames="plan", donate_argnames="state")
@@ -219,20 +229,25 @@ class Learner:
 
 
 def advantages_of(
-    value: np.ndarray, result: np.ndarray, last: np.ndarray, trace: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """(float32[T, …] advantages, the same of targets of `value`), without discount; all the Attacker's.
+    value: np.ndarray, worth: np.ndarray, result: np.ndarray, last: np.ndarray, trace: float, luck: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(float32[T, …], …): advantages, targets of `value` and targets of `worth`, without discount; all the Attacker's.
 
-    `result` is how the game stands when somebody decides again, `last` the value after the last step. What one side
-    wins the other loses, so it does not matter who decides.
+    `value` is of the position in which one side decides, `worth` of the position that it leaves to chance, `result` how
+    the game stands when somebody decides again, `last` the value after the last step. What one side wins the other
+    loses, so it does not matter who decides.
     """
-    found, advantage = np.empty_like(value), np.zeros_like(last)
+    advantage, whole = np.zeros_like(last), np.zeros_like(last)
+    found, targets, later = np.empty_like(value), np.empty_like(value), np.empty_like(value)
     for step in reversed(range(len(value))):
         going = result[step] == OPEN
-        later = np.where(going, last, result[step] - float(DRAWN))
-        found[step] = advantage = later - value[step] + going * trace * advantage
-        last = value[step]
-    return found, found + value
+        fallen = np.where(going, last, result[step] - float(DRAWN)) - worth[step]
+        gained = worth[step] - value[step]
+        advantage = found[step] = gained + luck * fallen + going * trace * advantage
+        later[step] = worth[step] + fallen + going * trace * whole
+        whole = gained + fallen + going * trace * whole
+        targets[step], last = value[step] + whole, value[step]
+    return found, targets, later
 
 
 def lanes_of(plan: Plan, count: int) -> np.ndarray:
@@ -248,62 +263,64 @@ class Rollouts:
     """T steps of B games at a time, in two halves of the games: one is played as the network decides in the other."""
 
     def __init__(self, plan: Plan, begun: int):
-        half, self.plan = plan.lanes // 2, plan
-        self.lanes = lanes_of(plan, half)
-        teacher = read_belief(plan.teacher) if plan.teacher else NOTHING
-        self.taught = (self.lanes == ATTACKS) | (not plan.teacher)  # where there are lessons
+        half, self.precision = plan.lanes // 2, plan.precision
+        self.trace, self.luck = plan.trace, plan.luck
+        self.lanes, self.steps, self.waiting = lanes_of(plan, half), plan.steps, []
         self.halves = [
-            Games(self.lanes, plan.depth, plan.threads, (plan.seed, begun, side), plan.wild, teacher)
-            for side in range(2)
+            Games(self.lanes, plan.depth, plan.threads, (plan.seed, begun, side)) for side in range(2)
         ]
         shape = (plan.steps, 2, half)
         self.result, self.turns = np.empty(shape, np.int8), np.empty(shape, np.int16)
-        self.wild, self.value = np.empty(shape, np.int8), np.empty(shape, np.float32)
+        self.value, self.worth = np.empty(shape, np.float32), np.empty(shape, np.float32)
         self.side = np.empty(shape, np.float32)
         for games in self.halves:
-            games.step(np.zeros(half, np.int32), self.taught)
+            games.step(np.zeros(half, np.int32), advising=True)
 
     def collect(
-        self, network: Any, key: Array, lesson: bool, wild: float, learning: Iterator[None], seconds: Counter
+        self, network: Any, key: Array, lesson: bool, learning: Iterator[None], seconds: Counter
     ) -> Samples:
         """Samples [N], while the learning goes on; adds to the seconds in games and in waiting for the network."""
 
         def ask(half: int, step: int) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             games, turn_key = self.halves[half], jax.random.fold_in(key, 2 * step + half)
             # Copied: what is shown changes while the device may still read it.
-            seen = tuple(jnp.array(part, copy=True) for part in (games.shown, games.listed))
-            return seen, decide(network, *seen, turn_key, False, self.plan.precision)
+            seen = tuple(jnp.array(part, copy=True) for part in (games.shown, games.listed, games.after))
+            return seen, decide(network, *seen, turn_key, False, self.precision)
 
-        asked, kept = [ask(0, 0), ask(1, 0)], []
-        taught = self.taught & lesson
-        for step in range(self.plan.steps):
+        asked, kept, after = [ask(0, 0), ask(1, 0)], [], []
+        for step in range(self.steps):
             for half, games in enumerate(self.halves):
-                at, began, games.wild = (step, half), time.perf_counter(), wild
-                (shown, listed), (place, chance, value) = asked[half]
-                place = np.where(taught, games.advice, np.asarray(place)).astype(np.int32)
+                at, began = (step, half), time.perf_counter()
+                (shown, listed, _), (place, chance, value, _) = asked[half]
+                place = games.advice.astype(np.int32) if lesson else np.asarray(place)
                 self.value[at], played = np.asarray(value), time.perf_counter()
                 self.side[at] = side_of(games.shown)
-                kept.append((shown, listed, place, chance, taught))
-                games.step(place, taught)
-                self.result[at], self.turns[at], self.wild[at] = games.result, games.turns, games.was_wild
+                kept.append((shown, listed, place, chance))
+                games.step(place, lesson)
+                self.result[at], self.turns[at] = games.result, games.turns
                 seconds["policy"] += played - began
                 seconds["env"] += time.perf_counter() - played
                 asked[half] = ask(half, step + 1)
+                after.append(asked[half][0][2])
+                self.worth[at] = np.where(games.settled == OPEN, np.nan, games.settled - float(DRAWN))
+                self.waiting.append((at, asked[half][1][3]))
                 next(learning, None)
-        began = time.perf_counter()
         for _ in learning:
             pass
+        for at, worth in self.waiting:
+            self.worth[at] = np.where(np.isnan(self.worth[at]), np.asarray(worth), self.worth[at])
+        self.waiting.clear()
         last = np.stack([np.asarray(answer[2]) for _, answer in asked])
-        seconds["learning"] += time.perf_counter() - began
-        advantage, target = advantages_of(self.value, self.result, last, self.plan.trace)
-        advantage = self.side * advantage
+        judged = advantages_of(self.value, self.worth, self.result, last, self.trace, self.luck)
+        advantage = self.side * judged[0]
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-6)
         rows = [jnp.concatenate(part) for part in zip(*kept, strict=True)]
-        return Samples(*rows, *(jnp.asarray(part.reshape(-1)) for part in (advantage, target)))
+        numbers = (jnp.asarray(part.reshape(-1)) for part in (advantage, *judged[1:]))
+        return Samples(*rows, jnp.concatenate(after), *numbers)
 
     def results(self) -> np.ndarray:
-        """int64[3, 4]: how games from the real start stand after the steps of the last collection, by lane."""
-        ended = np.where(self.wild, OPEN, self.result).reshape(-1, len(self.lanes))
+        """int64[3, 4]: how games stand after the steps of the last collection, by lane."""
+        ended = self.result.reshape(-1, len(self.lanes))
         return np.stack([np.bincount(ended[:, self.lanes == lane].ravel(), minlength=4) for lane in range(3)])
 
 
@@ -315,7 +332,8 @@ def measured(network: Any, plan: Plan, lane: int) -> np.ndarray:
         going, key = np.ones(half, bool), jax.random.key(number)
         games.step(np.zeros(half, np.int32))
         while going.any():
-            place, *_ = decide(network, games.shown, games.listed, key, True, plan.precision)
+            seen = games.shown, games.listed, games.after
+            place, *_ = decide(network, *seen, key, True, plan.precision)
             games.step(np.where(going, place, -1))
             results += np.bincount(games.result[going], minlength=4)
             going &= games.result == OPEN
@@ -328,8 +346,7 @@ def outcome(results: np.ndarray, lane: int) -> dict[str, float]:
     games, best = int(results[1:].sum()), LOST if lane == DEFENDS else WON
     low, high = wilson(int(results[best]), games) if games else (0.0, 1.0)
     won, drawn = results[[best, DRAWN]] / max(games, 1)
-    points = won + drawn / 2
-    return {"games": games, "won": won, "drawn": drawn, "points": points, "won_low": low, "won_high": high}
+    return {"games": games, "won": won, "drawn": drawn, "won_low": low, "won_high": high}
 
 
 def say(name: str, plan: Plan, **facts: Any) -> None:
@@ -381,15 +398,14 @@ def main() -> None:
     rollouts, learning, parts = Rollouts(plan, facts["iteration"]), iter(()), []
     results, turns, seconds, said, saved = np.zeros((3, 4), np.int64), 0, Counter(), began, began
     while facts["minutes"] < before + plan.minutes and facts["iteration"] < plan.iterations:
-        left, lesson = 1 - min(facts["minutes"] / whole, 1.0), facts["iteration"] < plan.lessons
+        fallen, lesson = 1 - 0.9 * min(facts["minutes"] / whole, 1.0), facts["iteration"] < plan.lessons
         play_key, learn_key = jax.random.split(jax.random.key(plan.seed + 10**5 * facts["iteration"]))
-        wild = plan.wild if plan.wild_end < 0 else plan.wild_end + (plan.wild - plan.wild_end) * left
-        samples = rollouts.collect(learner.network, play_key, lesson, wild, learning, seconds)
-        pace = Pace(plan.rate * (0.1 + 0.9 * left), plan.entropy * (0.1 + 0.9 * left))
+        samples = rollouts.collect(learner.network, play_key, lesson, learning, seconds)
+        pace = Pace(plan.rate * fallen, 0.0 if lesson else plan.entropy * fallen, lesson)
         learning = learner.learn(samples, learn_key, pace, parts)  # goes on while the next ones are collected
         now = time.monotonic()
         results += rollouts.results()
-        turns += int(rollouts.turns[rollouts.wild == 0].sum())
+        turns += int(rollouts.turns.sum())
         facts |= {"iteration": facts["iteration"] + 1, "minutes": before + (now - began) / 60}
         facts["learned_from"] += int((rollouts.result != OPEN).sum())
         if facts["iteration"] % plan.every == 0:

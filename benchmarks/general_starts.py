@@ -8,9 +8,9 @@ units as at the beginning, some of which have already left their garrisons, or a
 import numpy as np
 from numba import njit
 
+from stratagem.agents.general_belief import LONGEST
 from stratagem.agents.general_heuristic import GARRISON, HITS, IS_GENERAL, TURN, TURNS
 
-LONGEST = 300  # turns of a game
 HOME = np.stack([np.flatnonzero(GARRISON[side]) for side in range(2)])  # int64[2, 12]
 
 quick = njit(nogil=True)  # not cached: a cache names the module, which has another name in tests

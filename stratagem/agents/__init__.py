@@ -48,6 +48,12 @@ AGENTS: Registry[Agent] = Registry(
             games=("general",),
         ),
         Row(
+            "nemesis",
+            "stratagem.agents.general_nemesis:Nemesis",
+            "learned against expectimax, and expects its answers",
+            games=("general",),
+        ),
+        Row(
             "malina",
             "stratagem.agents.dice:Malina",
             "perfect, from the solved table",

@@ -2,17 +2,25 @@
 
 Its features are few of many: what stands on each cell, numbers of units, hits, rights, the turn, for each die what
 either side could do with it, and how many units are in how much danger. One hidden layer, so that one feature more
-costs one row more. Left and right are alike, so it learns every position from a side by lot.
+costs one row more. A draw is half a win.
+
+A player has two of them: for positions in which the Defender is to roll, and for those in which the Attacker is.
 """
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
-from general_starts import LONGEST, quick
+from numba import njit
 
 from stratagem.agents.general_expectimax import INTERCEPTED, PLAIN, act
 from stratagem.agents.general_heuristic import HITS, IS_GENERAL, IS_MOAT, TRIANGLE, TURN
 from stratagem.agents.general_reply import ALONG, REACH
-from stratagem.core.files import atomic_write
+from stratagem.core.errors import DamagedFile, RulesetMismatch
+from stratagem.core.game import Game
+from stratagem.networks.tensors import read_facts, read_tree, write_tree
 
+LONGEST = 300  # turns of the games that such networks are for
 MOST = 120  # features that are not zero
 # Where each group of features begins: cells of both sides, hits, rights used, the turn, numbers of Attackers, Defenders
 # and guards, Attackers in each triangle; then for each die three places, for none, one and more: ways to hit, Attackers
@@ -31,29 +39,39 @@ MOST = 120  # features that are not zero
     WIDTH,
 ) = np.cumsum([200, 4, 3, 1, 13, 25, 13, 14, 90, 32])
 BITS = np.array([bin(mask).count("1") for mask in range(64)])
-ACROSS = np.arange(100).reshape(10, 10)[:, ::-1].reshape(-1).copy()  # the cell on the other side
-NOTHING = tuple(np.zeros(shape, np.float32) for shape in ((0, 0), 0, 0, 0))  # instead of a network
+
+Belief = tuple[
+    np.ndarray, np.ndarray, np.ndarray, np.ndarray
+]  # float32 [WIDTH, hidden], [hidden], [hidden], [1]
 
 
-def first(hidden, seed):
-    """A network that knows nothing: float32 [WIDTH, hidden], [hidden], [hidden], [1]."""
-    generator = np.random.default_rng(seed)
-    inner, outer = generator.normal(0, 0.08, (WIDTH, hidden)), generator.normal(0, 0.1, hidden)
-    return tuple(part.astype(np.float32) for part in (inner, np.zeros(hidden), outer, np.full(1, -1.0)))
+def write_beliefs(
+    path: Path | str, beliefs: tuple[Belief, Belief], game: Game, facts: dict[str, Any]
+) -> None:
+    """Write the two networks of a player, and what is known of them."""
+    known = {
+        "kind": "beliefs",
+        "rulesets": {game.spec.ruleset: game.spec.title},
+        "hidden": len(beliefs[0][1]),
+    }
+    write_tree(path, beliefs, facts | known)
 
 
-def read_beliefs(path):
-    """(A network for when the Defender is to roll, one for when the Attacker is), as `write_beliefs` leaves them."""
-    with np.load(path, allow_pickle=False) as file:
-        return tuple(tuple(file[f"arr_{4 * net + part}"] for part in range(4)) for net in range(2))
+def read_beliefs(path: Path | str, game: Game) -> tuple[Belief, Belief]:
+    """What `write_beliefs` has written for this game."""
+    facts = read_facts(path)
+    if facts.get("kind") != "beliefs":
+        raise DamagedFile(f"{path}: holds no beliefs, which general_best_response.py learns")
+    if game.spec.ruleset not in facts["rulesets"]:
+        learned = ", ".join(facts["rulesets"].values())
+        raise RulesetMismatch(f"{path} was learned for {learned}, not for {game.spec.title}")
+    hidden = facts["hidden"]
+    shapes = (int(WIDTH), hidden), (hidden,), (hidden,), (1,)
+    like = tuple(tuple(np.zeros(shape, np.float32) for shape in shapes) for _ in range(2))
+    return tuple(tuple(np.array(part) for part in belief) for belief in read_tree(path, like))  # type: ignore[return-value]
 
 
-def write_beliefs(path, nets):
-    with atomic_write(path, "wb") as file:
-        np.savez(file, *(part for net in nets for part in net))
-
-
-@quick
+@njit(cache=True, nogil=True)
 def space_of(net):
     """(places of features, values, hidden layer, ways by die, dice that take and cover a unit): room to think."""
     return (
@@ -65,7 +83,7 @@ def space_of(net):
     )
 
 
-@quick
+@njit(cache=True, nogil=True)
 def features(board, facts, space):
     """Write the features of a position; return how many are not zero."""
     places, values, _, ways, dangers = space
@@ -111,7 +129,7 @@ def features(board, facts, space):
     return number
 
 
-@quick
+@njit(cache=True, nogil=True)
 def _count_ways(board, inside, ways, dangers):
     """Write int64[5, 6]: by die, how many ways there are to do what `AT_DICE` names.
 
@@ -146,7 +164,7 @@ def _count_ways(board, inside, ways, dangers):
         ways[4, die] //= 2
 
 
-@quick
+@njit(cache=True, nogil=True)
 def chance(net, space, number):
     """What is expected, from 0 to 1; writes what the hidden layer says."""
     inner, bias, outer, last = net
@@ -163,24 +181,7 @@ def chance(net, space, number):
     return 1 / (1 + np.exp(-total))
 
 
-@quick
-def learn(net, space, number, error):
-    """One step of gradient descent on cross-entropy; `space` is as `chance` left it."""
-    inner, bias, outer, last = net
-    places, values, hidden, _, _ = space
-    last[0] += error
-    for unit in range(len(hidden)):
-        back = error * outer[unit] if hidden[unit] > 0 else np.float32(0)
-        outer[unit] += error * hidden[unit]
-        bias[unit] += back
-        hidden[unit] = back
-    for index in range(number):
-        row, value = inner[places[index]], values[index]
-        for unit in range(len(hidden)):
-            row[unit] += value * hidden[unit]
-
-
-@quick
+@njit(cache=True, nogil=True)
 def believed(net, board, facts, left, space):
     """What the Attacker expects after an action: the mean over the guards that an interception may take.
 
@@ -202,7 +203,7 @@ def believed(net, board, facts, left, space):
     return total / number if left == INTERCEPTED else least
 
 
-@quick
+@njit(cache=True, nogil=True)
 def beliefs_of(net, board, facts, die, actions, space):
     """float64[N]: what the Attacker expects after each of these actions of whoever's turn it is."""
     beliefs = np.empty(len(actions))
