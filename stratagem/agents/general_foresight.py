@@ -1,8 +1,10 @@
 """Looking ahead in GENERAL with learned beliefs, against somebody who is taken to answer as expectimax does.
 
-Own action, the other side's roll and what expectimax would answer, then either what the belief says, or the own next
-roll and the best action then. All values are the Attacker's, from 0 to 1, and chance events are worth the mean of their
-outcomes, as in `general_expectimax`.
+What the other side rolls and answers is one more chance event: a list of positions with their probabilities. So the
+only decisions are the own ones: the actions that the belief likes best are followed through that event to the own next
+roll, and there either the belief speaks, or the best action by belief counts, or the best few are followed in turn.
+
+All values are the Attacker's, from 0 to 1, and chance events are worth the mean of their outcomes.
 """
 
 import numpy as np
@@ -12,57 +14,108 @@ from stratagem.agents.general_belief import beliefs_of, chance, features
 from stratagem.agents.general_expectimax import INTERCEPTED, PLAIN, act, list_actions, root_values
 from stratagem.agents.general_heuristic import HITS, IS_MOAT, TRIANGLE, TURN, TURNS
 
-LOOKED_AT = 60  # of the next own actions; there are only more where units may be garrisoned
-ANSWERS = 3  # of those that expectimax likes equally
+EVERY = (
+    120  # of the next own actions no more are looked at; there are more only where units may be garrisoned
+)
+LIKELIEST, NEAR = 3, 0.04  # of them, where one looks further: how many, and how far behind the best
+ALIKE = 3  # answers that expectimax likes equally
+POSITIONS = (
+    6 * ALIKE * 12
+)  # at most, after an answer: dice, answers, and guards that an interception may take
 
 
 @njit(cache=True, nogil=True)
-def foreseen(beliefs, board, facts, role, die, actions, space, rooms, ahead, width, margin):
-    """float64[N]: what the mover expects after each of these actions, from 0 to 1.
+def foreseen(beliefs, board, facts, role, die, actions, space, ahead, width, margin):
+    """float64[N]: what the mover expects after each of these actions, from 0 to 1; below 0 where it did not look.
 
-    Only the `width` best by belief that are no further than `margin` behind are looked at; the others stay below them.
-    `rooms` int64[2, MOST_ACTIONS] is to write in.
+    Only the `width` best by belief that are no further than `margin` behind are looked at.
     """
-    sign = 1 - 2 * role
     found = beliefs_of(beliefs[role], board, facts, die, actions, space)
     found = found if role == 0 else 1 - found
     if ahead == 1:
         return found
     order, least = np.argsort(-found), found.max() - margin
-    looked, worst = 0, 1.0
-    for index in order:
-        if looked == width or found[index] < least:
-            break
-        after, changed = board.copy(), facts.copy()
-        left = act(after, changed, role, die, actions[index])
-        value = _resolved(beliefs, after, changed, left, 1 - role, space, rooms, ahead)
-        found[index] = value if sign > 0 else 1 - value
-        looked, worst = looked + 1, min(worst, found[index])
-    for index in order[looked:]:
-        found[index] = min(found[index], worst) - 1  # behind all that were looked at
+    for place in range(len(order)):
+        index = order[place]
+        if place >= width or found[index] < least:
+            found[index] -= 1
+        else:
+            value = followed(beliefs, board, facts, role, die, actions[index], space, ahead)
+            found[index] = value if role == 0 else 1 - value
     return found
 
 
 @njit(cache=True, nogil=True)
-def _resolved(beliefs, board, facts, left, other, space, rooms, ahead):
-    """The value after an own action, with what it leaves to chance or choice; then the other side answers."""
-    if left == PLAIN:
-        return _answered(beliefs, board, facts, other, space, rooms, ahead)
-    kind = 2 if left == INTERCEPTED else 1
-    total, least, number = 0.0, 1.0, 0
-    facts[TURN] += left != INTERCEPTED
-    for cell in range(100):
-        if board[cell] == kind and (IS_MOAT[cell] if left == INTERCEPTED else TRIANGLE[left - 2, cell]):
-            board[cell] = 0 if left == INTERCEPTED else 2
-            value = _answered(beliefs, board, facts, other, space, rooms, ahead)
-            total, least, number = total + value, min(least, value), number + 1
-            board[cell] = kind
-    facts[TURN] -= left != INTERCEPTED
-    return total / number if left == INTERCEPTED else least
+def followed(beliefs, board, facts, role, die, action, space, ahead):
+    """The value after an own action, with what it leaves to chance or choice."""
+    boards, states = np.empty((12, 100), np.int8), np.empty((12, 6), np.int64)
+    number, chosen = outcomes(board, facts, role, die, action, boards, states)
+    total, best = 0.0, 1.0
+    for index in range(number):
+        value = awaited(beliefs, boards[index], states[index], 1 - role, space, ahead)
+        total, best = total + value, min(best, value)
+    return best if chosen else total / number
 
 
 @njit(cache=True, nogil=True)
-def _decided(board, facts):
+def outcomes(board, facts, role, die, action, boards, states):
+    """(how many, whether the Defender chooses among them): write the positions to which an action leads."""
+    boards[0], states[0] = board, facts
+    left = act(boards[0], states[0], role, die, action)
+    if left == PLAIN:
+        return 1, False
+    number, start = 0, boards[0].copy()
+    kind = 2 if left == INTERCEPTED else 1
+    states[:] = states[0]
+    states[:, TURN] += left != INTERCEPTED  # a choice ends the turn
+    for cell in range(100):
+        if start[cell] == kind and (IS_MOAT[cell] if left == INTERCEPTED else TRIANGLE[left - 2, cell]):
+            boards[number] = start
+            boards[number, cell] = 0 if left == INTERCEPTED else 2
+            number += 1
+    return number, left != INTERCEPTED
+
+
+@njit(cache=True, nogil=True)
+def answers(board, facts, role, boards, states, chances):
+    """How many positions the roll and the answer of expectimax (depth 2) may lead to; writes them and their chances."""
+    actions, number, useful = np.empty(1200, np.int64), 0, 0
+    after, left = np.empty((12, 100), np.int8), np.empty((12, 6), np.int64)
+    for die in range(1, 7):
+        listed = list_actions(board, facts, role, die, actions)
+        if not listed:
+            continue
+        useful += 1
+        liked = root_values(board, facts, role, die, actions[:listed].copy(), 2, 1.0)
+        best = np.flatnonzero(liked >= liked.max() - 1e-9)[:ALIKE]
+        for index in best:
+            ways, chosen = outcomes(board, facts, role, die, actions[index], after, left)
+            first, last = 0, ways
+            if chosen:
+                first = _choice(board, facts, role, die, actions[index])
+                last = first + 1
+            for way in range(first, last):
+                boards[number], states[number] = after[way], left[way]
+                chances[number] = 1 / (len(best) * (last - first))
+                number += 1
+    chances[:number] /= max(useful, 1)
+    if useful == 0:
+        boards[0], states[0], chances[0], number = board, facts, 1.0, 1
+        states[0, TURN] += 1
+    return number
+
+
+@njit(cache=True, nogil=True)
+def _choice(board, facts, role, die, action):
+    """Which prisoner expectimax converts."""
+    after, changed = board.copy(), facts.copy()
+    left = act(after, changed, role, die, action)
+    choices = 101 * np.flatnonzero(TRIANGLE[left - 2] & (after == 1))
+    return root_values(after, changed, role, 0, choices, 2, 1.0).argmax()
+
+
+@njit(cache=True, nogil=True)
+def decided(board, facts):
     """What the Attacker has of a game that is over, or −1."""
     if facts[HITS] >= 3:
         return 1.0
@@ -72,68 +125,43 @@ def _decided(board, facts):
 
 
 @njit(cache=True, nogil=True)
-def _answered(beliefs, board, facts, role, space, rooms, ahead):
-    """The value when this side rolls and answers as expectimax of depth 2 does."""
-    decided = _decided(board, facts)
-    if decided >= 0:
-        return decided
-    total, useful = 0.0, 0
-    for die in range(1, 7):
-        number = list_actions(board, facts, role, die, rooms[0])
-        if number:
-            answers = rooms[0, :number].copy()
-            total += _answer(beliefs, board, facts, role, die, answers, space, rooms, ahead)
+def awaited(beliefs, board, facts, role, space, ahead):
+    """The value when this side is to roll and to answer; `ahead` counts from the action before."""
+    over = decided(board, facts)
+    if over >= 0:
+        return over
+    boards, states = np.empty((POSITIONS, 100), np.int8), np.empty((POSITIONS, 6), np.int64)
+    chances, actions = np.empty(POSITIONS), np.empty(1200, np.int64)
+    after, left = np.empty((12, 100), np.int8), np.empty((12, 6), np.int64)
+    own, value = 1 - role, 0.0
+    sign = 1 - 2 * own
+    for position in range(answers(board, facts, role, boards, states, chances)):
+        new, changed = boards[position], states[position]
+        over = decided(new, changed)
+        total, useful = 0.0, 0
+        for die in range(1, 7 if over < 0 and ahead > 2 else 1):
+            listed = list_actions(new, changed, own, die, actions)
+            if not listed:
+                continue
+            tried = actions[: listed : -(-listed // EVERY)].copy()
+            liked = sign * beliefs_of(beliefs[own], new, changed, die, tried, space)
+            best = liked.max()
+            if ahead > 3:
+                order, best = np.argsort(-liked), -2.0
+                for index in order[:LIKELIEST]:
+                    if liked[index] < liked[order[0]] - NEAR:
+                        break
+                    ways, chosen = outcomes(new, changed, own, die, tried[index], after, left)
+                    mean, least = 0.0, 1.0
+                    for way in range(ways):
+                        way_value = awaited(beliefs, after[way], left[way], role, space, ahead - 2)
+                        mean, least = mean + way_value / ways, min(least, way_value)
+                    best = max(best, sign * (least if chosen else mean))
+            total += sign * best
             useful += 1
-    if useful:
-        return total / useful
-    facts[TURN] += 1
-    value = _next(beliefs, board, facts, space, rooms, ahead)
-    facts[TURN] -= 1
+        if over < 0:
+            over = (
+                total / useful if useful else chance(beliefs[1 - own], space, features(new, changed, space))
+            )
+        value += chances[position] * over
     return value
-
-
-@njit(cache=True, nogil=True)
-def _answer(beliefs, board, facts, role, die, answers, space, rooms, ahead):
-    """The mean over what expectimax likes best."""
-    liked = root_values(board, facts, role, die, answers, 2, 1.0)
-    best, total, number = liked.max() - 1e-9, 0.0, 0
-    for index in range(len(answers)):
-        if liked[index] < best:
-            continue
-        after, changed = board.copy(), facts.copy()
-        left = act(after, changed, role, die, answers[index])
-        if left == INTERCEPTED:
-            guards = np.flatnonzero(IS_MOAT & (after == 2))
-            for guard in guards:
-                after[guard] = 0
-                total += _next(beliefs, after, changed, space, rooms, ahead) / len(guards)
-                after[guard] = 2
-        else:
-            if left >= 2:
-                choices = 101 * np.flatnonzero(TRIANGLE[left - 2] & (after == 1))
-                choice = choices[root_values(after, changed, role, 0, choices, 2, 1.0).argmax()]
-                act(after, changed, role, 0, choice)
-            total += _next(beliefs, after, changed, space, rooms, ahead)
-        number += 1
-        if number == ANSWERS:
-            break
-    return total / number
-
-
-@njit(cache=True, nogil=True)
-def _next(beliefs, board, facts, space, rooms, ahead):
-    """The value when the own side is to roll again."""
-    decided, role = _decided(board, facts), facts[TURN] % 2
-    if decided >= 0:
-        return decided
-    total, useful = 0.0, 0
-    for die in range(1, 7 if ahead >= 3 else 1):
-        number = list_actions(board, facts, role, die, rooms[1])
-        if number:
-            every = -(-number // LOOKED_AT)
-            values = beliefs_of(beliefs[role], board, facts, die, rooms[1, :number:every], space)
-            total += values.max() if role == 0 else values.min()
-            useful += 1
-    if useful:
-        return total / useful
-    return chance(beliefs[1 - role], space, features(board, facts, space))

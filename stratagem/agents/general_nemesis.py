@@ -9,7 +9,6 @@ import numpy as np
 from stratagem.agents.agent import Forgetful
 from stratagem.agents.general import position_of
 from stratagem.agents.general_belief import Belief, read_beliefs, space_of
-from stratagem.agents.general_expectimax import MOST_ACTIONS
 from stratagem.agents.general_foresight import foreseen
 from stratagem.agents.weight_files import SHIPPED, loaded
 from stratagem.core.errors import BadOption
@@ -24,11 +23,12 @@ class Nemesis(Forgetful):
     """What it learned in games against expectimax, with expectimax's answers looked ahead to; a rival of that one."""
 
     game: General
-    ahead: int = 3
-    """1 looks at the own action, 2 also at expectimax's answer to every die, 3 also at the own next action."""
-    width: int = 8
+    ahead: int = 4
+    """1 looks at the own action, 2 also at expectimax's answer to every die, 3 also at the own next action, and so on
+    to 5. Each own action more takes ten times as long."""
+    width: int = 6
     """Of how many own actions it looks at the answers."""
-    margin: float = 0.06
+    margin: float = 0.05
     """Actions that seem worse than the best by more than this share of a game are not looked at."""
     attacker: str = ""
     """A file of beliefs to attack by, as `general_best_response.py` learns them; the shipped one unless given."""
@@ -37,8 +37,8 @@ class Nemesis(Forgetful):
     traceable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.ahead not in (1, 2, 3):
-            raise BadOption(f"agent nemesis: ahead is 1, 2 or 3, not {self.ahead}")
+        if not 1 <= self.ahead <= 5:
+            raise BadOption(f"agent nemesis: ahead is 1 to 5, not {self.ahead}")
         if self.width < 1:
             raise BadOption(f"agent nemesis: width is 1 or more, not {self.width}")
         if not 0 <= self.margin <= 1:
@@ -62,7 +62,7 @@ class Nemesis(Forgetful):
         """
         board, facts, role, die = position_of(view, self.game.turns)
         actions = np.flatnonzero(legal)
-        beliefs, rooms = self.beliefs(role), np.empty((2, MOST_ACTIONS), np.int64)
+        beliefs = self.beliefs(role)
         space = space_of(beliefs[0])
         settings = self.ahead, self.width, self.margin
-        return actions, foreseen(beliefs, board, facts, role, die, actions, space, rooms, *settings)
+        return actions, foreseen(beliefs, board, facts, role, die, actions, space, *settings)

@@ -1,0 +1,71 @@
+"""Learning against expectimax: games begin where they should, and what is learned is kept and played."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from stratagem.agents import make_agent
+from stratagem.agents.general_belief import chance, features, read_beliefs, space_of
+from stratagem.agents.general_heuristic import GARRISON, HITS, IS_GENERAL, TURN, over
+from stratagem.games.general import General
+from stratagem.networks.tensors import read_facts
+from tests.benchmarks.scripts import script
+
+response = script("benchmarks/general_best_response.py")
+
+
+def beginnings(wild, number=300):
+    luck = np.random.default_rng(0)
+    for _ in range(number):
+        board, facts = np.empty(100, np.int8), np.empty(6, np.int64)
+        yield response.begin(luck, board, facts, wild), board, facts
+
+
+def test_games_begin_as_the_rules_say_or_anywhere():
+    for wild, board, facts in beginnings(0.0):
+        assert not wild
+        assert ((board == 1) == GARRISON[0]).all()
+        assert ((board == 2) == GARRISON[1]).all()
+        assert facts.tolist() == [0, 0, 0, 0, 0, 300]
+    counts = set()
+    for wild, board, facts in beginnings(1.0):
+        assert wild
+        assert not over(board, facts)
+        assert not board[IS_GENERAL].any()
+        assert facts[TURN] % 2 == 0  # the Attacker begins
+        assert 0 <= facts[HITS] <= 2
+        counts.add(((board == 1).sum(), (board == 2).sum()))
+    assert len(counts) > 30
+    assert 0.4 < np.mean([wild for wild, _, _ in beginnings(0.5)]) < 0.6
+
+
+def test_a_lesson_moves_what_is_expected_towards_it():
+    net = response.first(8, 0)
+    space = space_of(net)
+    _, board, facts = next(beginnings(0.0))
+    number = features(board, facts, space)
+    before = chance(net, space, number)
+    response.learn(net, space, number, np.float32(0.1 * (1 - before)))
+    assert before < chance(net, space, features(board, facts, space)) < 1
+
+
+@pytest.mark.parametrize("role", ["attacker", "defender"])
+def test_what_it_learns_is_kept_and_played_and_gone_on_with(role, monkeypatch, tmp_path, capsys):
+    path, game = tmp_path / "beliefs.safetensors", General()
+
+    def call(*more):
+        words = ["--role", role, "--hidden", "4", "--chunk", "20", "--games", "4", "--threads", "1", *more]
+        monkeypatch.setattr(sys, "argv", ["general_best_response.py", *words])
+        response.main()
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    lines = call("--minutes", "0.0001", "--out", str(path))
+    assert [line["games"] for line in lines] == [2, 4]
+    assert all(line["role"] == role for line in lines)
+    facts = read_facts(path)
+    assert (facts["role"], facts["opponent"], facts["learned_from"]) == (role, "expectimax:depth=2", 50)
+    assert len(read_beliefs(path, game)[0][1]) == 4
+    assert call("--minutes", "0", "--start", str(path))[-1]["games"] == 4
+    assert make_agent(f"nemesis:{role}={path}", game).beliefs(response.ROLES.index(role))[0][1].shape == (4,)
