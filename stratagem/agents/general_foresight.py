@@ -131,37 +131,71 @@ def awaited(beliefs, board, facts, role, space, ahead):
     if over >= 0:
         return over
     boards, states = np.empty((POSITIONS, 100), np.int8), np.empty((POSITIONS, 6), np.int64)
-    chances, actions = np.empty(POSITIONS), np.empty(1200, np.int64)
-    after, left = np.empty((12, 100), np.int8), np.empty((12, 6), np.int64)
-    own, value = 1 - role, 0.0
-    sign = 1 - 2 * own
-    for position in range(answers(board, facts, role, boards, states, chances)):
-        new, changed = boards[position], states[position]
-        over = decided(new, changed)
-        total, useful = 0.0, 0
-        for die in range(1, 7 if over < 0 and ahead > 2 else 1):
-            listed = list_actions(new, changed, own, die, actions)
-            if not listed:
-                continue
-            tried = actions[: listed : -(-listed // EVERY)].copy()
-            liked = sign * beliefs_of(beliefs[own], new, changed, die, tried, space)
-            best = liked.max()
-            if ahead > 3:
-                order, best = np.argsort(-liked), -2.0
-                for index in order[:LIKELIEST]:
-                    if liked[index] < liked[order[0]] - NEAR:
-                        break
-                    ways, chosen = outcomes(new, changed, own, die, tried[index], after, left)
-                    mean, least = 0.0, 1.0
-                    for way in range(ways):
-                        way_value = awaited(beliefs, after[way], left[way], role, space, ahead - 2)
-                        mean, least = mean + way_value / ways, min(least, way_value)
-                    best = max(best, sign * (least if chosen else mean))
-            total += sign * best
-            useful += 1
-        if over < 0:
-            over = (
-                total / useful if useful else chance(beliefs[1 - own], space, features(new, changed, space))
-            )
-        value += chances[position] * over
+    chances, value = np.empty(POSITIONS), 0.0
+    for place in range(answers(board, facts, role, boards, states, chances)):
+        value += chances[place] * planned(beliefs, boards[place], states[place], 1 - role, space, ahead - 2)
     return value
+
+
+@njit(cache=True, nogil=True)
+def answered(beliefs, board, facts, role, space, ahead):
+    """The same where nothing that comes after this answer is planned."""
+    over = decided(board, facts)
+    if over >= 0:
+        return over
+    boards, states = np.empty((POSITIONS, 100), np.int8), np.empty((POSITIONS, 6), np.int64)
+    chances, value = np.empty(POSITIONS), 0.0
+    for place in range(answers(board, facts, role, boards, states, chances)):
+        value += chances[place] * hoped(beliefs, boards[place], states[place], 1 - role, space, ahead - 2)
+    return value
+
+
+@njit(cache=True, nogil=True)
+def hoped(beliefs, board, facts, own, space, ahead):
+    """The value when `own` is to roll: what it believes at once, or (`ahead` 1) of the best action of every die."""
+    over = decided(board, facts)
+    if over >= 0:
+        return over
+    actions, sign, total, useful = np.empty(1200, np.int64), 1 - 2 * own, 0.0, 0
+    for die in range(1, 7 if ahead else 1):
+        tried = some_actions(board, facts, own, die, actions)
+        if len(tried):
+            liked = sign * beliefs_of(beliefs[own], board, facts, die, tried, space)
+            total, useful = total + sign * liked.max(), useful + 1
+    return total / useful if useful else chance(beliefs[1 - own], space, features(board, facts, space))
+
+
+@njit(cache=True, nogil=True)
+def planned(beliefs, board, facts, own, space, ahead):
+    """The value when `own` is to roll; the actions it likes best are followed through the answers to them."""
+    if ahead < 2:
+        return hoped(beliefs, board, facts, own, space, ahead)
+    over = decided(board, facts)
+    if over >= 0:
+        return over
+    actions, sign, total, useful = np.empty(1200, np.int64), 1 - 2 * own, 0.0, 0
+    after, left = np.empty((12, 100), np.int8), np.empty((12, 6), np.int64)
+    for die in range(1, 7):
+        tried = some_actions(board, facts, own, die, actions)
+        if not len(tried):
+            continue
+        liked = sign * beliefs_of(beliefs[own], board, facts, die, tried, space)
+        order, best = np.argsort(-liked), -2.0
+        for index in order[:LIKELIEST]:
+            if liked[index] < liked[order[0]] - NEAR:
+                break
+            ways, chosen = outcomes(board, facts, own, die, tried[index], after, left)
+            mean, least = 0.0, 1.0
+            for way in range(ways):
+                value = answered(beliefs, after[way], left[way], 1 - own, space, ahead)
+                mean, least = mean + value / ways, min(least, value)
+            best = max(best, sign * (least if chosen else mean))
+        total, useful = total + sign * best, useful + 1
+    return total / useful if useful else chance(beliefs[1 - own], space, features(board, facts, space))
+
+
+@njit(cache=True, nogil=True)
+def some_actions(board, facts, role, die, actions):
+    """int64[N]: the legal actions of a die, or some of them if there are more than `EVERY`."""
+    listed = list_actions(board, facts, role, die, actions)
+    return actions[: listed : -(-max(listed, 1) // EVERY)].copy()
