@@ -20,6 +20,7 @@ from stratagem.agents.general_heuristic import (
     leaf,
 )
 from stratagem.agents.general_reply import is_open, replied
+from stratagem.agents.general_survey import defended, is_surveyed, survey
 
 MOST_ACTIONS = 1200  # 12 units to 72 cells by garrisoning, and 23 units in 8 directions
 PASS = 10_000
@@ -74,6 +75,15 @@ def list_actions(board, facts, role, die, out):
 
 
 @njit(cache=True, nogil=True)
+def is_garrisoning(board, role, action):
+    """Whether a legal action of a six is no normal move."""
+    straight = False
+    for way in range(8):
+        straight |= reaches(board, role + 1, action // 100, way, 6) == action % 100
+    return not straight
+
+
+@njit(cache=True, nogil=True)
 def act(board, facts, role, die, action):
     """Play an action on `board` and `facts` in place; return what is left to chance or choice."""
     if action == PASS:
@@ -90,12 +100,8 @@ def act(board, facts, role, die, action):
         facts[STORMED] = 1
         facts[TURN] += 1
         return PLAIN
-    if die == 6:
-        straight = False
-        for way in range(8):
-            straight |= reaches(board, own, start, way, die) == end
-        if not straight:
-            facts[1 + role] = 1
+    if die == 6 and is_garrisoning(board, role, action):
+        facts[1 + role] = 1
     board[start] = 0
     facts[TURN] += 1
     if IS_GENERAL[end]:
@@ -173,15 +179,29 @@ def after_reply(board, facts, left, role, position, best_of):
 @njit(cache=True, nogil=True)
 def root_values(board, facts, role, die, actions, depth, position):
     """float64[N]: the worth to the mover of each of these legal actions."""
+    if depth == 2:
+        return answered_values(board, facts, role, die, actions, position, survey(board))
     values = np.empty(len(actions))
-    best_of = np.empty(7)  # by die
-    sign = 1.0 if role == 0 else -1.0
     for index in range(len(actions)):
-        board_after, facts_after = board.copy(), facts.copy()
-        left = act(board_after, facts_after, role, die, actions[index])
-        if depth == 1:
-            value = after_leaf(board_after, facts_after, left, position)
-        else:
-            value = after_reply(board_after, facts_after, left, role, position, best_of)
-        values[index] = sign * value
+        after, changed = board.copy(), facts.copy()
+        left = act(after, changed, role, die, actions[index])
+        value = after_leaf(after, changed, left, position)
+        values[index] = value if role == 0 else -value
     return values
+
+
+@njit(cache=True, nogil=True)
+def answered_values(board, facts, role, die, actions, position, seen):
+    """The same with the answer of the other side; `seen` is the `survey` of this board."""
+    values, best_of = np.empty(len(actions)), np.empty(7)  # by die
+    if role == 1:
+        spends = np.zeros(len(actions), np.bool_)
+        for index in range(len(actions) if die == 6 else 0):
+            spends[index] = is_garrisoning(board, role, actions[index])
+        defended(board, facts, position, seen, spends, actions, values)
+    for index in range(len(actions)):
+        if role == 0 or not is_surveyed(facts, actions[index]):
+            after, changed = board.copy(), facts.copy()
+            left = act(after, changed, role, die, actions[index])
+            values[index] = after_reply(after, changed, left, role, position, best_of)
+    return values if role == 0 else -values

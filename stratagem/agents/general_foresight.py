@@ -11,8 +11,16 @@ import numpy as np
 from numba import njit
 
 from stratagem.agents.general_belief import beliefs_of, chance, features
-from stratagem.agents.general_expectimax import INTERCEPTED, PLAIN, act, list_actions, root_values
+from stratagem.agents.general_expectimax import (
+    INTERCEPTED,
+    PLAIN,
+    act,
+    answered_values,
+    list_actions,
+    root_values,
+)
 from stratagem.agents.general_heuristic import HITS, IS_MOAT, TRIANGLE, TURN, TURNS
+from stratagem.agents.general_survey import survey
 
 EVERY = (
     120  # of the next own actions no more are looked at; there are more only where units may be garrisoned
@@ -81,12 +89,13 @@ def answers(board, facts, role, boards, states, chances):
     """How many positions the roll and the answer of expectimax (depth 2) may lead to; writes them and their chances."""
     actions, number, useful = np.empty(1200, np.int64), 0, 0
     after, left = np.empty((12, 100), np.int8), np.empty((12, 6), np.int64)
+    seen = survey(board)
     for die in range(1, 7):
         listed = list_actions(board, facts, role, die, actions)
         if not listed:
             continue
         useful += 1
-        liked = root_values(board, facts, role, die, actions[:listed].copy(), 2, 1.0)
+        liked = answered_values(board, facts, role, die, actions[:listed].copy(), 1.0, seen)
         best = np.flatnonzero(liked >= liked.max() - 1e-9)[:ALIKE]
         for index in best:
             ways, chosen = outcomes(board, facts, role, die, actions[index], after, left)

@@ -8,13 +8,11 @@ import numpy as np
 from numba import njit
 
 from stratagem.agents.general_heuristic import (
-    DOWN,
     GARRISON,
     HITS,
     IS_GENERAL,
     IS_MOAT,
     RAID,
-    RIGHT,
     STORMED,
     THREAT,
     TRIANGLE,
@@ -26,21 +24,7 @@ from stratagem.agents.general_heuristic import (
     rights_spent,
     worth,
 )
-
-
-def _lines() -> tuple[np.ndarray, np.ndarray]:
-    """(int64[100, 8, 6], int64[100, 8]): the cells along each way, and how many of them are on the board."""
-    along, reach = np.zeros((100, 8, 6), np.int64), np.zeros((100, 8), np.int64)
-    for cell in range(100):
-        for way in range(8):
-            for die in range(1, 7):
-                row, column = cell // 10 + die * DOWN[way], cell % 10 + die * RIGHT[way]
-                if 0 <= row < 10 and 0 <= column < 10:
-                    along[cell, way, die - 1], reach[cell, way] = row * 10 + column, die
-    return along, reach
-
-
-ALONG, REACH = _lines()
+from stratagem.agents.general_lines import ALONG, REACH
 
 
 @njit(cache=True, nogil=True)

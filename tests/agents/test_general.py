@@ -9,9 +9,10 @@ import pytest
 
 from stratagem.agents import make_agent
 from stratagem.agents.general import Expectimax, position_of
-from stratagem.agents.general_expectimax import MOST_ACTIONS, list_actions, root_values
+from stratagem.agents.general_expectimax import MOST_ACTIONS, act, after_reply, list_actions, root_values
 from stratagem.agents.general_heuristic import GARRISON, IS_MOAT, leaf
 from stratagem.agents.general_reply import replied
+from stratagem.agents.general_survey import is_surveyed
 from stratagem.arena.match import play_games
 from stratagem.core.errors import BadOption
 from stratagem.games.general import General
@@ -132,17 +133,24 @@ def test_two_actions_ahead_is_the_mean_over_the_dice_of_the_best_answer(text):
     assert values == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("position", [0.0, 0.7])
-def test_the_sweep_over_all_dice_finds_the_best_answer_to_each(position):
-    """Positions at random, crowded in garrisons and moat, against one action ahead for each die by itself."""
-    generator, out, seen = np.random.default_rng(0), np.empty(MOST_ACTIONS, np.int64), set()
+def random_positions(number):
+    """(board, facts), crowded in garrisons and moat, at any stage of a game."""
+    generator = np.random.default_rng(0)
     lively = [cell for cell in range(100) if cell not in (44, 45, 54, 55)]
-    for trial in range(600):
+    for trial in range(number):
         board = np.zeros(100, np.int8)
         cells = generator.permutation(lively if trial % 2 else [cell for cell in lively if CROWDED[cell]])
         attackers, defenders = generator.integers(1, 13), generator.integers(0, 13)
         board[cells[:attackers]], board[cells[attackers : attackers + defenders]] = 1, 2
-        facts = np.array([*generator.integers(0, [3, 2, 2, 2]), generator.choice([0, 50, 298, 299]), 300])
+        turn = generator.choice([0, 50, 297, 298, 299])
+        yield board, np.array([*generator.integers(0, [3, 2, 2, 2]), turn, 300])
+
+
+@pytest.mark.parametrize("position", [0.0, 0.7])
+def test_the_sweep_over_all_dice_finds_the_best_answer_to_each(position):
+    """Positions at random, crowded in garrisons and moat, against one action ahead for each die by itself."""
+    out, seen = np.empty(MOST_ACTIONS, np.int64), set()
+    for trial, (board, facts) in enumerate(random_positions(600)):
         role = trial % 3 % 2
         best = []
         for die in range(1, 7):
@@ -154,6 +162,23 @@ def test_the_sweep_over_all_dice_finds_the_best_answer_to_each(position):
             expected = np.mean(best) * (1 if role == 0 else -1)
             assert replied(board, facts, role, position, np.empty(7)) == pytest.approx(expected, abs=1e-9)
     assert {(0, 6, True), (1, 6, True), (1, 1, False)} <= seen  # garrisonings of both sides, and dice of one
+
+
+@pytest.mark.parametrize("position", [0.0, 0.7])
+def test_moves_of_the_defender_judged_together_are_worth_what_each_is_by_itself(position):
+    """The survey of the Attacker's answers against a sweep after each action."""
+    out, checked = np.empty(MOST_ACTIONS, np.int64), 0
+    for board, facts in random_positions(600):
+        for die in range(1, 7):
+            actions = out[: list_actions(board, facts, 1, die, out)].copy()
+            together = root_values(board, facts, 1, die, actions, 2, position)
+            for index, action in enumerate(actions):
+                after, changed = board.copy(), facts.copy()
+                left = act(after, changed, 1, die, action)
+                alone = after_reply(after, changed, left, 1, position, np.empty(7))
+                assert together[index] == pytest.approx(-alone, abs=1e-9)
+                checked += is_surveyed(facts, action)
+    assert checked > 20_000
 
 
 def choice(agent, text):
