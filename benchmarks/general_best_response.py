@@ -3,7 +3,8 @@
     python benchmarks/general_best_response.py --minutes 20 [--role attacker] [--start FILE] [--out FILE]
 
 The learner plays the action after which it expects most (`general_belief`); a draw is half a win. It learns by
-TD(λ) after every game, as TD-Gammon did, and dice explore enough.
+TD(λ) after every game, as TD-Gammon did, and dice explore enough. What it learns from at each turn is no luck of that
+turn: the mean over all dice of its best actions, and the mean over all dice and answers of expectimax (depth 2).
 Left and right are alike, so it learns every position from a side by lot. A share of the games, `wild`, begins anywhere
 (`general_starts.py`). Games are played by the numba core of expectimax, whose rules the tests hold against the real
 ones. One JSON line a `chunk` of games while it learns, with some from the real start without learning, then one of
@@ -17,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from numba import njit
 
 sys.path.insert(0, str(Path(__file__).parent))
 from general_starts import begin, quick
@@ -24,15 +26,16 @@ from machine import report
 
 from stratagem.agents.general_belief import (
     LONGEST,
-    WIDTH,
     beliefs_of,
     chance,
     features,
     read_beliefs,
+    shapes_of,
     space_of,
     write_beliefs,
 )
-from stratagem.agents.general_expectimax import INTERCEPTED, MOST_ACTIONS, act, list_actions, root_values
+from stratagem.agents.general_expectimax import INTERCEPTED, MOST_ACTIONS, act
+from stratagem.agents.general_foresight import POSITIONS, answers, decided, some_actions
 from stratagem.agents.general_heuristic import HITS, IS_MOAT, TRIANGLE, TURN, over
 from stratagem.arena.ratings import wilson
 from stratagem.games.general import General
@@ -44,35 +47,47 @@ ACROSS = np.arange(100).reshape(10, 10)[:, ::-1].reshape(-1).copy()  # the cell 
 def first(hidden, seed):
     """A network that knows nothing."""
     generator = np.random.default_rng(seed)
-    inner, outer = generator.normal(0, 0.08, (WIDTH, hidden)), generator.normal(0, 0.1, hidden)
-    return tuple(part.astype(np.float32) for part in (inner, np.zeros(hidden), outer, np.full(1, -1.0)))
+    inner, bias, middle, middle_bias, outer, last, level = shapes_of(hidden)
+    scales = (
+        (inner, 0.08),
+        (bias, 0),
+        (middle, hidden**-0.5),
+        (middle_bias, 0),
+        (outer, 0.1),
+        (last, 0.1),
+        (level, 0),
+    )
+    net = tuple((scale * generator.normal(size=shape)).astype(np.float32) for shape, scale in scales)
+    net[-1][0] = -1  # most games are lost at first
+    return net
 
 
-@quick
+@njit(nogil=True, fastmath=True)
 def learn(net, space, number, error):
     """One step of gradient descent on cross-entropy; `space` is as `chance` left it."""
-    inner, bias, outer, last = net
-    places, values, hidden, _, _ = space
-    last[0] += error
+    inner, bias, middle, middle_bias, outer, last, level = net
+    places, values, hidden, second, _, _, _ = space
+    level[0] += error
+    for deep in range(len(second)):
+        back = error * last[deep] if second[deep] > 0 else np.float32(0)
+        last[deep] += error * second[deep]
+        middle_bias[deep] += back
+        second[deep] = back
     for unit in range(len(hidden)):
-        back = error * outer[unit] if hidden[unit] > 0 else np.float32(0)
-        outer[unit] += error * hidden[unit]
+        told = hidden[unit]
+        if told == 0:
+            continue
+        back = error * outer[unit]
+        outer[unit] += error * told
+        for deep in range(len(second)):
+            back += second[deep] * middle[unit, deep]
+            middle[unit, deep] += told * second[deep]
         bias[unit] += back
         hidden[unit] = back
     for index in range(number):
         row, value = inner[places[index]], values[index]
         for unit in range(len(hidden)):
             row[unit] += value * hidden[unit]
-
-
-@quick
-def rolled(luck, board, facts, role, actions):
-    """(die, number of actions) of a roll that allows something; zeros if none does."""
-    for die in luck.permutation(6) + 1:
-        number = list_actions(board, facts, role, die, actions)
-        if number:
-            return die, number
-    return 0, 0
 
 
 @quick
@@ -83,67 +98,65 @@ def best_of(luck, values):
 
 
 @quick
-def intercept(luck, board):
-    """A guard by lot is gone."""
-    guards = np.flatnonzero(IS_MOAT & (board == 2))
-    board[guards[luck.integers(0, len(guards))]] = 0
+def drawn(luck, chances):
+    """A place by lot, of these chances."""
+    left = luck.random()
+    for place in range(len(chances) - 1):
+        left -= chances[place]
+        if left < 0:
+            return place
+    return len(chances) - 1
 
 
 @quick
-def choose(luck, nets, board, facts, die, actions, space):
-    """The best of these actions, by what is then expected; nobody rolls before a choice of conversion."""
+def own_turn(luck, nets, board, facts, actions, space):
+    """A turn by what is expected, in place; returns what the Attacker expects before the roll, or −1 if nobody moves.
+
+    The best action of every die is looked for, and one of the dice is rolled.
+    """
     role = facts[TURN] % 2
-    return best_of(luck, (1 - 2 * role) * beliefs_of(nets[role], board, facts, die, actions, space))
-
-
-@quick
-def take_turn(luck, nets, board, facts, actions, space):
-    """A turn by what is expected."""
-    die, number = rolled(luck, board, facts, facts[TURN] % 2, actions)
-    if number == 0:
+    sign, total, useful, rolled, chosen = 1 - 2 * role, 0.0, 0, 0, 0
+    for die in range(1, 7):
+        tried = some_actions(board, facts, role, die, actions)
+        if len(tried) == 0:
+            continue
+        liked = sign * beliefs_of(nets[role], board, facts, die, tried, space)
+        best = best_of(luck, liked)
+        total, useful = total + sign * liked[best], useful + 1
+        if luck.integers(0, useful) == 0:  # each with the same chance in the end
+            rolled, chosen = die, tried[best]
+    if useful == 0:
         facts[TURN] += 1
-        return
-    listed = actions[:number].copy()
-    left = played(luck, board, facts, die, listed[choose(luck, nets, board, facts, die, listed, space)])
-    if left >= 2:
-        listed = prisoners(board, left)
-        played(luck, board, facts, 0, listed[choose(luck, nets, board, facts, 0, listed, space)])
-
-
-@quick
-def expectimax_turn(luck, board, facts, actions, depth):
-    """A turn of expectimax."""
-    role = facts[TURN] % 2
-    die, number = rolled(luck, board, facts, role, actions)
-    if number == 0:
-        facts[TURN] += 1
-        return
-    listed = actions[:number].copy()
-    best = best_of(luck, root_values(board, facts, role, die, listed, depth, 1.0))
-    left = played(luck, board, facts, die, listed[best])
-    if left >= 2:
-        listed = prisoners(board, left)
-        best = best_of(luck, root_values(board, facts, role, 0, listed, depth, 1.0))
-        played(luck, board, facts, 0, listed[best])
-
-
-@quick
-def played(luck, board, facts, die, action):
-    """Play an action, and an interception after it; return what is left to choose."""
-    left = act(board, facts, facts[TURN] % 2, die, action)
+        return -1.0
+    left = act(board, facts, role, rolled, chosen)
     if left == INTERCEPTED:
-        intercept(luck, board)
-    return left
+        guards = np.flatnonzero(IS_MOAT & (board == 2))
+        board[guards[luck.integers(0, len(guards))]] = 0
+    elif left >= 2:
+        choices = 101 * np.flatnonzero(TRIANGLE[left - 2] & (board == 1))
+        liked = -beliefs_of(nets[role], board, facts, 0, choices, space)
+        act(board, facts, role, 0, choices[best_of(luck, liked)])
+    return total / useful
 
 
 @quick
-def prisoners(board, left):
-    """int64[N]: the choices of a conversion."""
-    return 101 * np.flatnonzero(TRIANGLE[left - 2] & (board == 1))
+def answer(luck, net, board, facts, space, after):
+    """A turn of expectimax, in place; returns what the Attacker expects before the roll."""
+    boards, states, chances = after
+    number = answers(board, facts, facts[TURN] % 2, boards, states, chances)
+    total = 0.0
+    for place in range(number):
+        value = decided(boards[place], states[place])
+        if value < 0:
+            value = chance(net, space, features(boards[place], states[place], space))
+        total += chances[place] * value
+    place = drawn(luck, chances[:number])
+    board[:], facts[:] = boards[place], states[place]
+    return total
 
 
 @quick
-def play(luck, nets, games, learner, depth, trace, rate, wild):
+def play(luck, nets, games, learner, trace, rate, wild):
     """int64[4]: games lost, drawn and won by the Attacker, and their turns; learns from each unless the rate is zero.
 
     `learner` is the role that plays by what it expects; `nets[0]` judges positions in which the Defender is to roll,
@@ -151,30 +164,32 @@ def play(luck, nets, games, learner, depth, trace, rate, wild):
     """
     results, rate = np.zeros(4, np.int64), np.float32(rate)
     actions, space = np.empty(MOST_ACTIONS, np.int64), space_of(nets[0])
+    after = np.empty((POSITIONS, 100), np.int8), np.empty((POSITIONS, 6), np.int64), np.empty(POSITIONS)
     board, facts = np.empty(100, np.int8), np.empty(6, np.int64)
     boards, states = np.empty((LONGEST, 100), np.int8), np.empty((LONGEST, 6), np.int64)
+    values = np.empty(LONGEST)
     for _ in range(games):
         begin(luck, board, facts, wild)
         length = 0
         while not over(board, facts):
             boards[length], states[length] = board, facts
-            length += 1
             if facts[TURN] % 2 == learner:
-                take_turn(luck, nets, board, facts, actions, space)
+                values[length] = own_turn(luck, nets, board, facts, actions, space)
             else:
-                expectimax_turn(luck, board, facts, actions, depth)
+                values[length] = answer(luck, nets[1 - learner], board, facts, space, after)
+            length += 1
         result = 2 if facts[HITS] >= 3 else 1 if (board == 1).any() else 0
         results[result] += 1
         results[3] += facts[TURN]
-        for rolls in range(2 if rate > 0 else 0):
-            target = result / 2
-            for turn in range(length - 1, -1, -1):
-                if states[turn, TURN] % 2 == rolls:
-                    seen = boards[turn][ACROSS] if luck.random() < 0.5 else boards[turn]
-                    number = features(seen, states[turn], space)
-                    belief = chance(nets[1 - rolls], space, number)
-                    learn(nets[1 - rolls], space, number, rate * np.float32(target - belief))
-                    target = trace * target + (1 - trace) * belief
+        target = result / 2
+        for turn in range(length - 1 if rate > 0 else -1, -1, -1):
+            if values[turn] >= 0:
+                target = trace * target + (1 - trace) * values[turn]
+            rolls = states[turn, TURN] % 2
+            seen = boards[turn][ACROSS] if luck.random() < 0.5 else boards[turn]
+            number = features(seen, states[turn], space)
+            belief = chance(nets[1 - rolls], space, number)
+            learn(nets[1 - rolls], space, number, rate * np.float32(target - belief))
     return results
 
 
@@ -195,12 +210,11 @@ def together(pool, threads, nets, games, *settings, seed):
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--role", choices=ROLES, default="attacker", help="who learns")
-    asked.add_argument("--depth", type=int, choices=(1, 2), default=2, help="of the other side's expectimax")
     asked.add_argument("--minutes", type=float, default=20.0)
     asked.add_argument("--threads", type=int, default=2)
     asked.add_argument("--hidden", type=int, default=64)
-    asked.add_argument("--trace", type=float, default=0.7, help="λ; 1 learns from results alone")
-    asked.add_argument("--wild", type=float, default=0.6, help="share of games that begin anywhere")
+    asked.add_argument("--trace", type=float, default=0.3, help="λ; 1 learns from results alone")
+    asked.add_argument("--wild", type=float, default=0.4, help="share of games that begin anywhere")
     asked.add_argument("--rate", type=float, default=0.01, help="falls to nothing")
     asked.add_argument("--follow", type=float, default=0.1, help="how fast the moving mean follows")
     asked.add_argument("--chunk", type=int, default=10_000)
@@ -220,7 +234,7 @@ def main() -> None:
     pool, share = ThreadPoolExecutor(words.threads), TOGETHER * words.threads
 
     def games(nets, number, rate, wild, seed):
-        settings = ROLES.index(words.role), words.depth, words.trace, rate, wild
+        settings = ROLES.index(words.role), words.trace, rate, wild
         return together(pool, words.threads, nets, number, *settings, seed=(words.seed, *seed))
 
     games(nets, 1, 0.0, 0.0, (0,))  # compiles
@@ -238,7 +252,7 @@ def main() -> None:
         if words.out:
             facts = {
                 "role": words.role,
-                "opponent": f"expectimax:depth={words.depth}",
+                "opponent": "expectimax:depth=2",
                 "learned_from": learned,
             }
             write_beliefs(words.out, kept, GAME, facts)
@@ -254,7 +268,7 @@ def facts_of(words, learned, results):
     low, high = wilson(won + drawn / 2, games)
     return {
         "role": words.role,
-        "opponent": f"expectimax:depth={words.depth}",
+        "opponent": "expectimax:depth=2",
         "trace": words.trace,
         "hidden": words.hidden,
         "learned_from": learned,

@@ -1,8 +1,8 @@
 """What the Attacker of GENERAL may expect of a position in which somebody is to roll: a small network in numba.
 
-Its features are few of many: what stands on each cell, numbers of units, hits, rights, the turn, for each die what
-either side could do with it, and how many units are in how much danger. One hidden layer, so that one feature more
-costs one row more. A draw is half a win.
+Its features are few of many: what stands on each cell and in how much danger, numbers of units, hits, rights, the turn,
+and for each die what either side could do with it. A hidden layer takes one row more for each feature more; what it
+says is heard at once and through a second one. A draw is half a win.
 
 A player has two of them: for positions in which the Defender is to roll, and for those in which the Attacker is.
 """
@@ -14,18 +14,19 @@ import numpy as np
 from numba import njit
 
 from stratagem.agents.general_expectimax import INTERCEPTED, PLAIN, act
-from stratagem.agents.general_heuristic import HITS, IS_GENERAL, IS_MOAT, TRIANGLE, TURN
-from stratagem.agents.general_reply import ALONG, REACH
+from stratagem.agents.general_heuristic import HITS, IS_GENERAL, IS_MOAT, TRIANGLE, TURN, TURNS
+from stratagem.agents.general_lines import CENTRE, LINE, NEIGHBOUR, ONWARD, PLACE
 from stratagem.core.errors import DamagedFile, RulesetMismatch
 from stratagem.core.game import Game
 from stratagem.networks.tensors import read_facts, read_tree, write_tree
 
 LONGEST = 300  # turns of the games that such networks are for
-MOST = 120  # features that are not zero
-# Where each group of features begins: cells of both sides, hits, rights used, the turn, numbers of Attackers, Defenders
-# and guards, Attackers in each triangle; then for each die three places, for none, one and more: ways to hit, Attackers
-# that can be taken, Defenders that can be taken, ways to convert, Attackers who cover each other (by twos). Last, for
-# both sides, how many units there are that so many dice take (none to three) and so many dice would take back.
+MOST = 170  # features that are not zero
+# Where each group of features begins: cells of both sides, hits, rights used, how many turns are left at most, numbers
+# of Attackers, Defenders and guards, Attackers in each triangle; then for each die three places (none, one, more) of
+# each of the `KINDS` of ways. Then, for both sides, how many units there are that so many dice take (none to three) and
+# so many dice would take back. Last, for each cell and side, by how many dice (none to three) a unit there can be
+# taken, and whether it can be taken back.
 (
     AT_HITS,
     AT_RIGHTS,
@@ -36,13 +37,23 @@ MOST = 120  # features that are not zero
     AT_TRIANGLES,
     AT_DICE,
     AT_DANGER,
+    AT_EXPOSED,
     WIDTH,
-) = np.cumsum([200, 4, 3, 1, 13, 25, 13, 14, 90, 32])
+) = np.cumsum([200, 4, 3, 11, 13, 25, 13, 14, 108, 32, 1600])
+LEFT = np.array([2, 4, 8, 14, 22, 34, 50, 80, 120, 180])  # turns left at most, for each feature of the turn
+KINDS = HITTING, TAKING, CONVERTING, TAKING_GUARDS, ATTACKERS_COVER, DEFENDERS_COVER = range(6)
+"""Ways to hit, units that can be taken (by either side: a way back is as long), ways to convert, guards among the units
+that can be taken, units of each side that cover each other."""
 BITS = np.array([bin(mask).count("1") for mask in range(64)])
+SECOND = 16  # units of the second hidden layer
+CORNER = np.array([(1 if TRIANGLE[0, cell] else 2 if TRIANGLE[1, cell] else 0) for cell in range(100)])
 
-Belief = tuple[
-    np.ndarray, np.ndarray, np.ndarray, np.ndarray
-]  # float32 [WIDTH, hidden], [hidden], [hidden], [1]
+Belief = tuple[np.ndarray, ...]
+"""float32: [WIDTH, hidden] and [hidden]; [hidden, SECOND] and [SECOND]; [hidden], [SECOND] and [1] to the result."""
+
+
+def shapes_of(hidden: int) -> tuple[tuple[int, ...], ...]:
+    return (int(WIDTH), hidden), (hidden,), (hidden, SECOND), (SECOND,), (hidden,), (SECOND,), (1,)
 
 
 def write_beliefs(
@@ -65,119 +76,149 @@ def read_beliefs(path: Path | str, game: Game) -> tuple[Belief, Belief]:
     if game.spec.ruleset not in facts["rulesets"]:
         learned = ", ".join(facts["rulesets"].values())
         raise RulesetMismatch(f"{path} was learned for {learned}, not for {game.spec.title}")
-    hidden = facts["hidden"]
-    shapes = (int(WIDTH), hidden), (hidden,), (hidden,), (1,)
+    shapes = shapes_of(facts["hidden"])
     like = tuple(tuple(np.zeros(shape, np.float32) for shape in shapes) for _ in range(2))
     return tuple(tuple(np.array(part) for part in belief) for belief in read_tree(path, like))  # type: ignore[return-value]
 
 
 @njit(cache=True, nogil=True)
 def space_of(net):
-    """(places of features, values, hidden layer, ways by die, dice that take and cover a unit): room to think."""
+    """(places of features, values, hidden layer, second one, ways by kind and die, occupied places of lines, units)."""
     return (
         np.empty(MOST, np.int64),
         np.empty(MOST, np.float32),
         np.empty(len(net[1]), np.float32),
-        np.empty((5, 6), np.int64),
-        np.empty((2, 100), np.int64),
+        np.empty(len(net[3]), np.float32),
+        np.empty((6, 6), np.int64),
+        np.empty((4, 19), np.int64),
+        np.empty(100, np.int64),
     )
 
 
 @njit(cache=True, nogil=True)
 def features(board, facts, space):
     """Write the features of a position; return how many are not zero."""
-    places, values, _, ways, dangers = space
+    places, values, _, _, ways, lines, units = space
     number = attackers = defenders = guards = 0
-    inside = np.zeros(2, np.int64)
+    inside, danger = np.zeros(3, np.int64), np.zeros(32, np.int64)
     values[:] = 1.0
+    lines[:] = CENTRE
     for cell in range(100):
-        if board[cell] == 1:
+        own = board[cell]
+        if own == 0:
+            continue
+        units[attackers + defenders] = cell
+        for kind in range(4):
+            lines[kind, LINE[kind, cell]] |= 1 << PLACE[kind, cell]
+        if own == 1:
             attackers += 1
-            for side in range(2):
-                inside[side] += TRIANGLE[side, cell]
-        elif board[cell] == 2:
+            inside[CORNER[cell]] += 1
+            places[number] = cell
+        else:
             defenders += 1
             guards += IS_MOAT[cell]
-        if board[cell] != 0:
-            places[number] = cell + 100 * (board[cell] == 2)
-            number += 1
+            places[number] = cell + 100
+        number += 1
     for right in range(3):
         if facts[1 + right]:
             places[number] = AT_RIGHTS + right
             number += 1
-    places[number], values[number] = AT_TURN, facts[TURN] / LONGEST
+    left = facts[TURNS] - facts[TURN]
+    for most in range(len(LEFT)):
+        if left <= LEFT[most]:
+            places[number] = AT_TURN + most
+            number += 1
+    places[number], values[number] = AT_TURN + len(LEFT), left / LONGEST
     places[number + 1] = AT_HITS + facts[HITS]
     places[number + 2] = AT_ATTACKERS + attackers
     places[number + 3] = AT_DEFENDERS + defenders
     places[number + 4] = AT_GUARDS + guards
-    places[number + 5], places[number + 6] = AT_TRIANGLES + inside[0], AT_TRIANGLES + 7 + inside[1]
+    places[number + 5], places[number + 6] = AT_TRIANGLES + inside[1], AT_TRIANGLES + 7 + inside[2]
     number += 7
-    _count_ways(board, inside, ways, dangers)
-    for die in range(6):
-        for kind in range(5):
-            places[number] = AT_DICE + 15 * die + 3 * kind + min(ways[kind, die], 2)
+    ways[:] = 0
+    for index in range(attackers + defenders):
+        cell = units[index]
+        taken, covered = _look_around(board, cell, ways, lines)
+        state = 2 * min(BITS[taken], 3)
+        hostile = board[cell] == 2
+        danger[16 * hostile + 2 * state + min(BITS[covered], 3)] += 1
+        places[number] = AT_EXPOSED + 8 * (cell + 100 * hostile) + state + (covered > 0)
+        number += 1
+    _count_conversions(board, inside, ways, lines)
+    for kind in range(6):
+        for die in range(6):
+            places[number] = AT_DICE + 18 * kind + 3 * die + min(ways[kind, die], 2)
             number += 1
-    units = np.zeros(32, np.int64)
-    for cell in range(100):
-        if board[cell] != 0:
-            taken, covered = min(BITS[dangers[0, cell]], 3), min(BITS[dangers[1, cell]], 3)
-            units[16 * (board[cell] == 2) + 4 * taken + covered] += 1
     for kind in range(32):
-        if units[kind]:
-            places[number], values[number] = AT_DANGER + kind, units[kind] / 2
+        if danger[kind]:
+            places[number], values[number] = AT_DANGER + kind, danger[kind] / 2
             number += 1
     return number
 
 
 @njit(cache=True, nogil=True)
-def _count_ways(board, inside, ways, dangers):
-    """Write int64[5, 6]: by die, how many ways there are to do what `AT_DICE` names.
-
-    Also int64[2, 100]: which dice, as bits, take a unit and which let its own side take back. `inside` int64[2]:
-    Attackers in each triangle.
-    """
-    ways[:], dangers[:] = 0, 0
-    for cell in range(100):
-        own = board[cell]
-        if own == 0:
-            continue
-        for way in range(8):
-            for die in range(REACH[cell, way]):
-                end = ALONG[cell, way, die]
-                if IS_GENERAL[end]:
-                    ways[0, die] += own == 1
-                    break
-                if own == 2:  # whoever is taken in a triangle cannot be converted, too
-                    for side in range(2):
-                        if TRIANGLE[side, end] and board[end] != 2:
-                            also = int(board[end] == 1)  # one more is lost, so it counts twice
-                            ways[3, die] += (1 + also) * (inside[side] > also)
-                if board[end] == 0:
-                    continue
-                dangers[int(board[end] == own), end] |= 1 << die
-                if board[end] != own:
-                    ways[2 if own == 1 else 1, die] += 1
-                elif own == 1:
-                    ways[4, die] += 1
-                break
-    for die in range(6):
-        ways[4, die] //= 2
+def _look_around(board, cell, ways, lines):
+    """(dice that take the unit there, dice by which its own side would take back), as bits; adds to `ways`."""
+    own, taken, covered = board[cell], 0, 0
+    for kind in range(4):
+        place, line = PLACE[kind, cell], lines[kind, LINE[kind, cell]]
+        for back in range(2):
+            distance = NEIGHBOUR[place, line, back]
+            if distance == 0:
+                continue
+            end = cell + (1 - 2 * back) * distance * ONWARD[kind]
+            die = distance - 1
+            if IS_GENERAL[end]:
+                ways[HITTING, die] += own == 1
+            elif board[end] != own:
+                taken |= 1 << die
+                if own == 1:
+                    ways[TAKING, die] += 1
+                    ways[TAKING_GUARDS, die] += IS_MOAT[end]
+            else:
+                covered |= 1 << die
+                if back == 0:  # each pair once
+                    ways[ATTACKERS_COVER if own == 1 else DEFENDERS_COVER, die] += 1
+    return taken, covered
 
 
 @njit(cache=True, nogil=True)
+def _count_conversions(board, inside, ways, lines):
+    """Add how many ways there are to convert; whoever is taken on the way cannot be converted, too."""
+    if inside[1] + inside[2] == 0:
+        return
+    for cell in range(30):
+        corner = CORNER[cell]
+        if corner == 0 or board[cell] == 2 or inside[corner] <= board[cell]:
+            continue
+        for kind in range(4):
+            place, line = PLACE[kind, cell], lines[kind, LINE[kind, cell]]
+            for back in range(2):
+                distance = NEIGHBOUR[place, line, back]
+                if distance and board[cell + (1 - 2 * back) * distance * ONWARD[kind]] == 2:
+                    ways[CONVERTING, distance - 1] += 1 + board[cell]  # taken besides: one more is lost
+
+
+@njit(cache=True, nogil=True, fastmath=True)
 def chance(net, space, number):
-    """What is expected, from 0 to 1; writes what the hidden layer says."""
-    inner, bias, outer, last = net
-    places, values, hidden, _, _ = space
+    """What is expected, from 0 to 1; writes what the hidden layers say."""
+    inner, bias, middle, middle_bias, outer, last, level = net
+    places, values, hidden, second, _, _, _ = space
     hidden[:] = bias
     for index in range(number):
         row, value = inner[places[index]], values[index]
         for unit in range(len(hidden)):
             hidden[unit] += value * row[unit]
-    total = last[0]
+    second[:] = middle_bias
+    total = level[0]
     for unit in range(len(hidden)):
         hidden[unit] = max(hidden[unit], np.float32(0))
         total += outer[unit] * hidden[unit]
+        for deep in range(len(second)):
+            second[deep] += hidden[unit] * middle[unit, deep]
+    for deep in range(len(second)):
+        second[deep] = max(second[deep], np.float32(0))
+        total += last[deep] * second[deep]
     return 1 / (1 + np.exp(-total))
 
 

@@ -38,7 +38,8 @@ ADVISERS = {
 } | dict.fromkeys(DICE, "maximus")
 
 LIMITS = {"depth": (1, 6), "simulations": (1, 1600), "temperature": (0, 10), "weight": (0, 1), "considered": (1, 64),
-          "breadth": (0, 256), "hunt": (0, 50), "exploration": (0, 10), "position": (0, 10)}  # fmt: skip
+          "breadth": (0, 256), "hunt": (0, 50), "exploration": (0, 10), "position": (0, 10),
+          "ahead": (1, 4)}  # fmt: skip
 """The agents' options that a page may set, and how far."""
 
 ELSEWHERE = ("remote",)

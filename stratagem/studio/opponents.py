@@ -29,6 +29,7 @@ STRENGTHS: dict[str, tuple[tuple[str, str], ...]] = {
         ("strong", "expectimax:depth=2"),
         ("network alone", "net"),
         ("AlphaZero", "az:simulations=100"),
+        ("learned against strong", "nemesis"),
     ),
     "generals": (
         ("random", "random"),

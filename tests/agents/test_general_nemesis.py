@@ -10,6 +10,10 @@ import pytest
 from stratagem.agents import make_agent
 from stratagem.agents.general import Expectimax, position_of
 from stratagem.agents.general_belief import (
+    CONVERTING,
+    HITTING,
+    TAKING,
+    TAKING_GUARDS,
     beliefs_of,
     chance,
     features,
@@ -19,7 +23,7 @@ from stratagem.agents.general_belief import (
 )
 from stratagem.agents.general_expectimax import MOST_ACTIONS, list_actions
 from stratagem.agents.general_foresight import ALIKE, POSITIONS, answers, decided, foreseen
-from stratagem.agents.general_heuristic import IS_GENERAL, TRIANGLE
+from stratagem.agents.general_heuristic import IS_GENERAL, IS_MOAT, TRIANGLE
 from stratagem.arena.match import play_games
 from stratagem.core.errors import BadOption, DamagedFile, RulesetMismatch
 from stratagem.games.general import General
@@ -48,24 +52,24 @@ def positions(states):
 
 
 def test_the_ways_that_it_counts_are_actions():
-    """By die: hits, captures by either side, and conversions, twice where a unit is taken besides."""
+    """By die: hits, captures by either side, of guards too, and conversions, twice where a unit is taken besides."""
     out, checked = np.empty(MOST_ACTIONS, np.int64), 0
     space = space_of(NEMESIS.beliefs(0)[0])
     for _, board, facts, _ in positions(random_states()):
         facts[1:4] = 1  # no garrisonings, no offensive
         features(board, facts, space)
-        ways = space[3]
+        ways = space[4]
         for die in range(1, 7):
             ends = [out[: list_actions(board, facts, role, die, out)] % 100 for role in range(2)]
-            assert ways[0, die - 1] == IS_GENERAL[ends[0]].sum()
-            assert ways[1, die - 1] == (board[ends[1]] == 1).sum()
-            assert ways[2, die - 1] == (board[ends[0]] == 2).sum()
+            assert ways[HITTING, die - 1] == IS_GENERAL[ends[0]].sum()
+            assert ways[TAKING, die - 1] == (board[ends[1]] == 1).sum() == (board[ends[0]] == 2).sum()
+            assert ways[TAKING_GUARDS, die - 1] == (IS_MOAT[ends[0]] & (board[ends[0]] == 2)).sum()
             converting = 0
             for side in range(2):
                 inside = (TRIANGLE[side] & (board == 1)).sum()
                 taken = board[ends[1]] == 1
                 converting += (TRIANGLE[side][ends[1]] * (1 + taken) * (inside > taken)).sum()
-            assert ways[3, die - 1] == converting
+            assert ways[CONVERTING, die - 1] == converting
             checked += len(ends[0]) + len(ends[1])
     assert checked > 10_000
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from stratagem.agents import make_agent
-from stratagem.agents.general_belief import chance, features, read_beliefs, space_of
+from stratagem.agents.general_belief import beliefs_of, chance, features, read_beliefs, space_of
+from stratagem.agents.general_expectimax import MOST_ACTIONS, list_actions
+from stratagem.agents.general_foresight import POSITIONS, answers, decided
 from stratagem.agents.general_heuristic import GARRISON, HITS, IS_GENERAL, TURN, over
 from stratagem.games.general import General
 from stratagem.networks.tensors import read_facts
@@ -49,6 +51,60 @@ def test_a_lesson_moves_what_is_expected_towards_it():
     before = chance(net, space, number)
     response.learn(net, space, number, np.float32(0.1 * (1 - before)))
     assert before < chance(net, space, features(board, facts, space)) < 1
+
+
+NETS = response.first(8, 0), response.first(8, 1)
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_before_a_roll_it_expects_the_mean_over_dice_of_its_best_actions(role):
+    luck, actions, space = np.random.default_rng(0), np.empty(MOST_ACTIONS, np.int64), space_of(NETS[0])
+    for _, board, facts in beginnings(1.0, 30):
+        facts[TURN] += role
+        facts[1:4] = 1  # no garrisonings: of those it looks at some only
+        hopes, left = [], []
+        for die in range(1, 7):
+            listed = actions[: list_actions(board, facts, role, die, actions)].copy()
+            if len(listed):
+                hopes.append(beliefs_of(NETS[role], board, facts, die, listed, space) * (1 - 2 * role))
+        for _ in range(40):
+            after, changed = board.copy(), facts.copy()
+            expected = response.own_turn(luck, NETS, after, changed, actions, space)
+            assert expected == pytest.approx(
+                (1 - 2 * role) * np.mean([max(hope) for hope in hopes]), abs=1e-6
+            )
+            assert changed[TURN] == facts[TURN] + 1
+            left.append(after.tobytes())
+        assert len(set(left)) > 1 or len(hopes) == 1  # the die is rolled
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_before_an_answer_it_expects_the_mean_over_dice_and_answers(role):
+    luck, space = np.random.default_rng(0), space_of(NETS[0])
+    after = np.empty((POSITIONS, 100), np.int8), np.empty((POSITIONS, 6), np.int64), np.empty(POSITIONS)
+    for _, board, facts in beginnings(1.0, 10):
+        facts[TURN] += role
+        boards, states, chances = (part.copy() for part in after)
+        number = answers(board, facts, role, boards, states, chances)
+        worth = [decided(boards[place], states[place]) for place in range(number)]
+        for place in range(number):
+            if worth[place] < 0:
+                known = features(boards[place], states[place], space)
+                worth[place] = chance(NETS[role], space, known)
+        seen = []
+        for _ in range(300):
+            following, changed = board.copy(), facts.copy()
+            expected = response.answer(luck, NETS[role], following, changed, space, after)
+            assert expected == pytest.approx(np.dot(worth, chances[:number]), abs=1e-6)
+            seen.append((following.tobytes(), *changed.tolist()))
+        for place in range(number):
+            named = boards[place].tobytes(), *states[place].tolist()
+            asked = sum(
+                chances[other]
+                for other in range(number)
+                if (boards[other].tobytes(), *states[other].tolist()) == named
+            )
+            assert seen.count(named) / len(seen) == pytest.approx(asked, abs=0.13)  # over four deviations
 
 
 @pytest.mark.parametrize("role", ["attacker", "defender"])
