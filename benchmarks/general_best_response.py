@@ -22,6 +22,7 @@ from numba import njit
 
 sys.path.insert(0, str(Path(__file__).parent))
 from general_starts import begin, quick
+from general_turns import best_of, drawn, intercept, prisoners
 from machine import report
 
 from stratagem.agents.general_belief import (
@@ -36,7 +37,7 @@ from stratagem.agents.general_belief import (
 )
 from stratagem.agents.general_expectimax import INTERCEPTED, MOST_ACTIONS, act
 from stratagem.agents.general_foresight import POSITIONS, answers, decided, some_actions
-from stratagem.agents.general_heuristic import HITS, IS_MOAT, TRIANGLE, TURN, over
+from stratagem.agents.general_heuristic import HITS, TURN, over
 from stratagem.arena.ratings import wilson
 from stratagem.games.general import General
 
@@ -91,24 +92,6 @@ def learn(net, space, number, error):
 
 
 @quick
-def best_of(luck, values):
-    """The place of the largest value, ties by lot."""
-    tied = np.flatnonzero(values >= values.max() - 1e-9)
-    return tied[luck.integers(0, len(tied))]
-
-
-@quick
-def drawn(luck, chances):
-    """A place by lot, of these chances."""
-    left = luck.random()
-    for place in range(len(chances) - 1):
-        left -= chances[place]
-        if left < 0:
-            return place
-    return len(chances) - 1
-
-
-@quick
 def own_turn(luck, nets, board, facts, actions, space):
     """A turn by what is expected, in place; returns what the Attacker expects before the roll, or −1 if nobody moves.
 
@@ -130,10 +113,9 @@ def own_turn(luck, nets, board, facts, actions, space):
         return -1.0
     left = act(board, facts, role, rolled, chosen)
     if left == INTERCEPTED:
-        guards = np.flatnonzero(IS_MOAT & (board == 2))
-        board[guards[luck.integers(0, len(guards))]] = 0
+        intercept(luck, board)
     elif left >= 2:
-        choices = 101 * np.flatnonzero(TRIANGLE[left - 2] & (board == 1))
+        choices = prisoners(board, left)
         liked = -beliefs_of(nets[role], board, facts, 0, choices, space)
         act(board, facts, role, 0, choices[best_of(luck, liked)])
     return total / useful
@@ -228,6 +210,7 @@ def main() -> None:
         if words.start
         else tuple(first(words.hidden, seed) for seed in range(2))
     )
+    words.hidden = len(nets[0][1])
     kept = tuple(
         tuple(part.copy() for part in net) for net in nets
     )  # their moving mean, which is what plays later

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
-from general_best_response import best_of, expectimax_turn, intercept, rolled
 from general_starts import begin, quick
+from general_turns import best_of, expectimax_turn, intercept, rolled
 
 from stratagem.agents.general_expectimax import INTERCEPTED, MOST_ACTIONS, act, root_values
 from stratagem.agents.general_heuristic import HITS, TRIANGLE, TURN, over

@@ -232,6 +232,8 @@ def believed(net, board, facts, left, space):
         return 1.0
     if not (board == 1).any():
         return 0.0
+    if facts[TURN] + (left > INTERCEPTED) >= facts[TURNS]:
+        return 0.5
     if left == PLAIN:
         return chance(net, space, features(board, facts, space))
     kind, total, least, number = 2 if left == INTERCEPTED else 1, 0.0, 1.0, 0
