@@ -25,7 +25,7 @@ from stratagem.agents.general_survey import survey
 EVERY = (
     120  # of the next own actions no more are looked at; there are more only where units may be garrisoned
 )
-LIKELIEST, NEAR = 3, 0.04  # of them, where one looks further: how many, and how far behind the best
+LIKELIEST, NEAR = 3, 0.02  # of them, where one looks further: how many, and how far behind the best
 ALIKE = 3  # answers that expectimax likes equally
 POSITIONS = (
     6 * ALIKE * 12
