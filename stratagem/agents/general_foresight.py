@@ -26,7 +26,7 @@ EVERY = (
     120  # of the next own actions no more are looked at; there are more only where units may be garrisoned
 )
 LIKELIEST, NEAR = 3, 0.02  # of them, where one looks further: how many, and how far behind the best
-ALIKE = 8  # answers that expectimax likes equally; more are hardly ever met
+ALIKE = 8  # answers that expectimax likes equally; one roll in a hundred has more of them
 POSITIONS = (
     6 * ALIKE * 12
 )  # at most, after an answer: dice, answers, and guards that an interception may take
