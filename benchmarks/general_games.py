@@ -1,8 +1,8 @@
 """What a player of GENERAL who believes is worth against expectimax, without luck.
 
 Whatever a roll or an answer brought more than was believed of all of them before is luck. Its sum has a mean of nought,
-whatever is believed; so a result less all luck has the same mean as the result, with a quarter of its spread, and one
-game says as much as a dozen.
+whatever is believed; so a result less all luck has the same mean as the result, with little over a quarter of its
+spread, and one game says as much as a dozen.
 """
 
 import numpy as np
@@ -13,8 +13,9 @@ from stratagem.agents.general_belief import beliefs_of, believed, chance, featur
 from stratagem.agents.general_expectimax import INTERCEPTED, MOST_ACTIONS, PLAIN, act
 from stratagem.agents.general_foresight import POSITIONS, answers, decided, foreseen, some_actions
 from stratagem.agents.general_heuristic import TURN, over
+from stratagem.agents.general_nemesis import Nemesis
 
-WIDTH, MARGIN = 6, 0.05  # where it looks ahead, as `general_nemesis` does
+WIDTH, MARGIN = Nemesis.width, Nemesis.margin  # where it looks ahead
 ASTRAY = 0.1  # how much worse an action by lot may seem than the best
 
 

@@ -24,7 +24,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from rich.progress import track
+from rich.console import Console
+from rich.progress import Progress, track
 
 sys.path.insert(0, str(Path(__file__).parent))
 from general_games import answer, own_turn, play, rooms
@@ -53,7 +54,7 @@ ASKED = 0.4  # share of the own turns that lessons are taken from
 BEST, OTHERS = 3, 1  # actions that are looked at: those believed in most, and some by lot
 ROLLS = 2  # own rolls on the way that make a lesson, for each action
 STRAY, WILD = 0.1, 0.1  # shares of actions by lot and of games that begin anywhere
-PART = 2000  # lessons that a thread takes before it says so
+PART = 2000  # lessons that a thread takes before it looks at the clock
 BATCH = 1024  # positions of a step of gradient descent
 
 
@@ -109,6 +110,8 @@ def _look(luck, nets, learner, board, facts, space, room, own_boards, own_states
 def round_of(pool, threads, nets, learner, seconds, seed):
     """Two lists of lessons, (int8[N, 100], int64[N, 6], float32[N]): after own actions, and before own rolls."""
     began = time.monotonic()
+    bar = Progress(disable=not sys.stderr.isatty(), console=Console(stderr=True))
+    task = bar.add_task("taking lessons", total=seconds)
 
     def part(thread):
         found, number = [], 0
@@ -120,9 +123,11 @@ def round_of(pool, threads, nets, learner, seconds, seed):
             ]
             take_lessons(luck, nets, learner, *lessons[0], *lessons[1])
             found.append(lessons)
+            bar.update(task, completed=time.monotonic() - began)
         return found
 
-    found = [lessons for thread in pool.map(part, range(threads)) for lessons in thread]
+    with bar:
+        found = [lessons for thread in pool.map(part, range(threads)) for lessons in thread]
     both = [[np.concatenate(parts) for parts in zip(*kind, strict=True)] for kind in zip(*found, strict=True)]
     sound = ~np.isnan(both[1][2])
     return both[0], [part[sound] for part in both[1]]
@@ -165,7 +170,7 @@ def learn(net, lessons, rate, passes, seed):
         return optax.apply_updates(net, updates), moments
 
     luck, space, moments = np.random.default_rng(seed), space_of(net), optimiser.init(net)
-    for _ in track(range(steps), "learning", disable=not sys.stderr.isatty()):
+    for _ in track(range(steps), "learning", console=Console(stderr=True), disable=not sys.stderr.isatty()):
         wide = np.empty((BATCH, WIDTH), np.float32)  # a new one: JAX may still read the last one
         picked = luck.integers(0, len(worths), BATCH)
         spread_out(luck, space, boards, states, picked, wide)
@@ -228,7 +233,14 @@ def games_of(pool, words, nets, seed):
     def one(game):
         return play(np.random.default_rng((*seed, game)), nets, role, words.ahead)
 
-    turns, results, fair = np.array(list(pool.map(one, range(words.games)))).T
+    played = track(
+        pool.map(one, range(words.games)),
+        "playing",
+        words.games,
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+    )
+    turns, results, fair = np.array(list(played)).T
     if role == 1:
         results, fair = 1 - results, 1 - fair
     low, high = wilson(results.sum(), words.games)
