@@ -21,13 +21,12 @@ import numpy as np
 from numba import njit
 
 sys.path.insert(0, str(Path(__file__).parent))
+from general_games import answer, own_turn, rooms
 from general_starts import begin, quick
-from general_turns import best_of, drawn, intercept, prisoners
 from machine import report
 
 from stratagem.agents.general_belief import (
     LONGEST,
-    beliefs_of,
     chance,
     features,
     read_beliefs,
@@ -35,8 +34,7 @@ from stratagem.agents.general_belief import (
     space_of,
     write_beliefs,
 )
-from stratagem.agents.general_expectimax import INTERCEPTED, MOST_ACTIONS, act
-from stratagem.agents.general_foresight import POSITIONS, answers, decided, some_actions
+from stratagem.agents.general_expectimax import MOST_ACTIONS
 from stratagem.agents.general_heuristic import HITS, TURN, over
 from stratagem.arena.ratings import wilson
 from stratagem.games.general import General
@@ -92,52 +90,6 @@ def learn(net, space, number, error):
 
 
 @quick
-def own_turn(luck, nets, board, facts, actions, space):
-    """A turn by what is expected, in place; returns what the Attacker expects before the roll, or −1 if nobody moves.
-
-    The best action of every die is looked for, and one of the dice is rolled.
-    """
-    role = facts[TURN] % 2
-    sign, total, useful, rolled, chosen = 1 - 2 * role, 0.0, 0, 0, 0
-    for die in range(1, 7):
-        tried = some_actions(board, facts, role, die, actions)
-        if len(tried) == 0:
-            continue
-        liked = sign * beliefs_of(nets[role], board, facts, die, tried, space)
-        best = best_of(luck, liked)
-        total, useful = total + sign * liked[best], useful + 1
-        if luck.integers(0, useful) == 0:  # each with the same chance in the end
-            rolled, chosen = die, tried[best]
-    if useful == 0:
-        facts[TURN] += 1
-        return -1.0
-    left = act(board, facts, role, rolled, chosen)
-    if left == INTERCEPTED:
-        intercept(luck, board)
-    elif left >= 2:
-        choices = prisoners(board, left)
-        liked = -beliefs_of(nets[role], board, facts, 0, choices, space)
-        act(board, facts, role, 0, choices[best_of(luck, liked)])
-    return total / useful
-
-
-@quick
-def answer(luck, net, board, facts, space, after):
-    """A turn of expectimax, in place; returns what the Attacker expects before the roll."""
-    boards, states, chances = after
-    number = answers(board, facts, facts[TURN] % 2, boards, states, chances)
-    total = 0.0
-    for place in range(number):
-        value = decided(boards[place], states[place])
-        if value < 0:
-            value = chance(net, space, features(boards[place], states[place], space))
-        total += chances[place] * value
-    place = drawn(luck, chances[:number])
-    board[:], facts[:] = boards[place], states[place]
-    return total
-
-
-@quick
 def play(luck, nets, games, learner, trace, rate, wild):
     """int64[4]: games lost, drawn and won by the Attacker, and their turns; learns from each unless the rate is zero.
 
@@ -146,7 +98,7 @@ def play(luck, nets, games, learner, trace, rate, wild):
     """
     results, rate = np.zeros(4, np.int64), np.float32(rate)
     actions, space = np.empty(MOST_ACTIONS, np.int64), space_of(nets[0])
-    after = np.empty((POSITIONS, 100), np.int8), np.empty((POSITIONS, 6), np.int64), np.empty(POSITIONS)
+    room = rooms()
     board, facts = np.empty(100, np.int8), np.empty(6, np.int64)
     boards, states = np.empty((LONGEST, 100), np.int8), np.empty((LONGEST, 6), np.int64)
     values = np.empty(LONGEST)
@@ -156,9 +108,9 @@ def play(luck, nets, games, learner, trace, rate, wild):
         while not over(board, facts):
             boards[length], states[length] = board, facts
             if facts[TURN] % 2 == learner:
-                values[length] = own_turn(luck, nets, board, facts, actions, space)
+                values[length], _ = own_turn(luck, nets, board, facts, actions, space, 1, 0.0)
             else:
-                values[length] = answer(luck, nets[1 - learner], board, facts, space, after)
+                values[length], _ = answer(luck, nets[1 - learner], board, facts, space, room)
             length += 1
         result = 2 if facts[HITS] >= 3 else 1 if (board == 1).any() else 0
         results[result] += 1

@@ -28,9 +28,11 @@ def rooms():
 
 @quick
 def own_turn(luck, nets, board, facts, actions, space, ahead, stray):
-    """A turn by what is expected, looking so far ahead, in place; returns how lucky it was for the Attacker.
+    """A turn by what is expected, looking so far ahead, in place.
 
-    With a chance of `stray` any action that does not seem much worse than the best is taken.
+    Returns what the Attacker expects before the roll, if the best action by belief is taken, and how lucky the turn
+    was; −1 and no luck if nobody can move. With a chance of `stray` any action that does not seem much worse than the
+    best is taken.
     """
     role = facts[TURN] % 2
     sign, total, useful, rolled, hope = 1 - 2 * role, 0.0, 0, 0, 0.0
@@ -44,8 +46,9 @@ def own_turn(luck, nets, board, facts, actions, space, ahead, stray):
             rolled, hope = die, best
     if useful == 0:
         facts[TURN] += 1
-        return 0.0
-    lucky = hope - total / useful
+        return -1.0, 0.0
+    expected = total / useful
+    lucky = hope - expected
     tried = some_actions(board, facts, role, rolled, actions)
     if luck.random() < stray:
         liked = beliefs_of(nets[role], board, facts, rolled, tried, space)
@@ -63,12 +66,12 @@ def own_turn(luck, nets, board, facts, actions, space, ahead, stray):
         choices = prisoners(board, left)
         liked = -beliefs_of(nets[role], board, facts, 0, choices, space)
         act(board, facts, role, 0, choices[best_of(luck, liked)])
-    return lucky
+    return expected, lucky
 
 
 @quick
 def answer(luck, net, board, facts, space, room):
-    """A turn of expectimax, in place; returns how lucky it was for the Attacker."""
+    """A turn of expectimax, in place: what the Attacker expects before the roll, and how lucky it was."""
     boards, states, chances, values = room
     number = answers(board, facts, facts[TURN] % 2, boards, states, chances)
     for place in range(number):
@@ -78,7 +81,7 @@ def answer(luck, net, board, facts, space, room):
     expected = np.dot(values[:number], chances[:number])
     place = drawn(luck, chances[:number])
     board[:], facts[:] = boards[place], states[place]
-    return values[place] - expected
+    return expected, values[place] - expected
 
 
 @quick
@@ -93,8 +96,8 @@ def play(luck, nets, learner, ahead):
     lucky = 0.0
     while not over(board, facts):
         if facts[TURN] % 2 == learner:
-            lucky += own_turn(luck, nets, board, facts, actions, space, ahead, 0.0)
+            lucky += own_turn(luck, nets, board, facts, actions, space, ahead, 0.0)[1]
         else:
-            lucky += answer(luck, nets[1 - learner], board, facts, space, room)
+            lucky += answer(luck, nets[1 - learner], board, facts, space, room)[1]
     result = decided(board, facts)
     return facts[TURN], result, result - lucky

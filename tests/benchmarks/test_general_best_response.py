@@ -9,7 +9,7 @@ import pytest
 from stratagem.agents import make_agent
 from stratagem.agents.general_belief import beliefs_of, chance, features, read_beliefs, space_of
 from stratagem.agents.general_expectimax import MOST_ACTIONS, list_actions
-from stratagem.agents.general_foresight import POSITIONS, answers, decided
+from stratagem.agents.general_foresight import answers, decided
 from stratagem.agents.general_heuristic import GARRISON, HITS, IS_GENERAL, TURN, over
 from stratagem.games.general import General
 from stratagem.networks.tensors import read_facts
@@ -69,7 +69,7 @@ def test_before_a_roll_it_expects_the_mean_over_dice_of_its_best_actions(role):
                 hopes.append(beliefs_of(NETS[role], board, facts, die, listed, space) * (1 - 2 * role))
         for _ in range(40):
             after, changed = board.copy(), facts.copy()
-            expected = response.own_turn(luck, NETS, after, changed, actions, space)
+            expected = response.own_turn(luck, NETS, after, changed, actions, space, 1, 0.0)[0]
             assert expected == pytest.approx(
                 (1 - 2 * role) * np.mean([max(hope) for hope in hopes]), abs=1e-6
             )
@@ -81,10 +81,10 @@ def test_before_a_roll_it_expects_the_mean_over_dice_of_its_best_actions(role):
 @pytest.mark.parametrize("role", [0, 1])
 def test_before_an_answer_it_expects_the_mean_over_dice_and_answers(role):
     luck, space = np.random.default_rng(0), space_of(NETS[0])
-    after = np.empty((POSITIONS, 100), np.int8), np.empty((POSITIONS, 6), np.int64), np.empty(POSITIONS)
+    room = response.rooms()
     for _, board, facts in beginnings(1.0, 10):
         facts[TURN] += role
-        boards, states, chances = (part.copy() for part in after)
+        boards, states, chances = (part.copy() for part in room[:3])
         number = answers(board, facts, role, boards, states, chances)
         worth = [decided(boards[place], states[place]) for place in range(number)]
         for place in range(number):
@@ -94,7 +94,7 @@ def test_before_an_answer_it_expects_the_mean_over_dice_and_answers(role):
         seen = []
         for _ in range(300):
             following, changed = board.copy(), facts.copy()
-            expected = response.answer(luck, NETS[role], following, changed, space, after)
+            expected = response.answer(luck, NETS[role], following, changed, space, room)[0]
             assert expected == pytest.approx(np.dot(worth, chances[:number]), abs=1e-6)
             seen.append((following.tobytes(), *changed.tolist()))
         for place in range(number):

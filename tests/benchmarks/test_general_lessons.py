@@ -65,9 +65,9 @@ def test_luck_has_a_mean_of_nought(role):
             for _ in range(400):
                 after, changed = board.copy(), facts.copy()
                 lucks.append(
-                    games.own_turn(luck, NETS, after, changed, actions, space, 2, 0.2)
+                    games.own_turn(luck, NETS, after, changed, actions, space, 2, 0.2)[1]
                     if own
-                    else games.answer(luck, NETS[1 - role], after, changed, space, room)
+                    else games.answer(luck, NETS[1 - role], after, changed, space, room)[1]
                 )
                 assert changed[TURN] == facts[TURN] + 1
             assert abs(np.mean(lucks)) <= 4.5 * np.std(lucks) / 20 + 1e-9  # of ten such means
