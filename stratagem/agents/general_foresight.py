@@ -25,6 +25,12 @@ from stratagem.agents.general_survey import survey
 EVERY = (
     120  # of the next own actions no more are looked at; there are more only where units may be garrisoned
 )
+CLOSE = np.array([1.0, 1.0, 0.01, 0.005, 0.003, 0.0])
+"""By how far one has looked: how close to the best an action is that is worth another look, further ahead.
+
+Looking further changes the difference between two actions by less than a third of it as a rule. Where the game is as
+good as decided, so are they.
+"""
 LIKELIEST, NEAR = 3, 0.02  # of them, where one looks further: how many, and how far behind the best
 ALIKE = 8  # answers that expectimax likes equally; one roll in a hundred has more of them
 POSITIONS = (
@@ -36,20 +42,32 @@ POSITIONS = (
 def foreseen(beliefs, board, facts, role, die, actions, space, ahead, width, margin):
     """float64[N]: what the mover expects after each of these actions, from 0 to 1; below 0 where it did not look.
 
-    Only the `width` best by belief that are no further than `margin` behind are looked at.
+    Only the `width` best by belief that are no further than `margin` behind are looked at, and those that stay close
+    to the best are looked at again, further ahead. One that falls behind keeps its distance from the best.
     """
     found = beliefs_of(beliefs[role], board, facts, die, actions, space)
     found = found if role == 0 else 1 - found
     if ahead == 1:
         return found
     order, least = np.argsort(-found), found.max() - margin
-    for place in range(len(order)):
-        index = order[place]
-        if place >= width or found[index] < least:
-            found[index] -= 1
-        else:
-            value = followed(beliefs, board, facts, role, die, actions[index], space, ahead)
+    looked = order[:width]
+    looked = looked[found[looked] >= least]
+    found -= 1
+    behind, best = np.zeros(len(found)), 0.0  # how far behind the best, of those looked at
+    for depth in range(2, ahead + 1):
+        for index in looked:
+            value = followed(beliefs, board, facts, role, die, actions[index], space, depth)
             found[index] = value if role == 0 else 1 - value
+        best = found[looked].max()
+        behind[looked] = best - found[looked]
+        close = CLOSE[depth] * 4 * best * (1 - best)
+        if depth < ahead and (behind[looked] <= close).sum() > 1:
+            looked = looked[behind[looked] <= close]
+        else:
+            break
+    for index in range(len(found)):
+        if found[index] >= 0:
+            found[index] = max(best - behind[index], 0.0)
     return found
 
 

@@ -22,7 +22,7 @@ from stratagem.agents.general_belief import (
     write_beliefs,
 )
 from stratagem.agents.general_expectimax import MOST_ACTIONS, list_actions
-from stratagem.agents.general_foresight import ALIKE, POSITIONS, answers, decided, foreseen
+from stratagem.agents.general_foresight import ALIKE, CLOSE, POSITIONS, answers, decided, followed, foreseen
 from stratagem.agents.general_heuristic import IS_GENERAL, IS_MOAT, TRIANGLE
 from stratagem.arena.match import play_games
 from stratagem.core.errors import BadOption, DamagedFile, RulesetMismatch
@@ -167,31 +167,71 @@ def slow_value(state, action, ahead):
 
 @pytest.mark.parametrize("ahead", [2, 3])
 def test_looking_ahead_is_the_mean_over_dice_and_answers(ahead):
-    agent, checked = make_agent(f"nemesis:ahead={ahead}", GAME), 0
+    checked = 0
     for state, board, facts, _ in list(positions(random_states()))[::11]:
         if not facts[1:3].all():  # with garrisonings left it looks at some of them only
             continue
-        actions, values = agent.values(view(state), np.asarray(legal_of(state))[mover_of(state)])
-        for index in np.flatnonzero(values >= 0):
-            for following, _ in after_chance(state, int(actions[index])):
+        actions, beliefs, role, die = asked(state)
+        space = space_of(beliefs[0])
+        for action in actions[::5]:
+            for following, _ in after_chance(state, int(action)):
                 if int(following.converting):
                     break
             else:
-                assert values[index] == pytest.approx(slow_value(state, int(actions[index]), ahead), abs=1e-5)
+                value = followed(beliefs, board, facts, role, die, action, space, ahead)
+                value = value if role == 0 else 1 - value
+                assert value == pytest.approx(slow_value(state, int(action), ahead), abs=1e-5)
                 checked += 1
         assert len(board) == 100
     assert checked > 20
 
 
+def asked(state):
+    """(legal actions, the beliefs of the role that is to move, that role, the die)."""
+    _, _, role, die = position_of(view(state), GAME.turns)
+    return np.flatnonzero(legal_of(state)[mover_of(state)]), NEMESIS.beliefs(role), role, die
+
+
 def test_the_action_looked_at_furthest_is_one_of_the_likeliest():
     state = GAME.read(f"{SPARSE} 1 0 2 0 -")
-    legal = np.asarray(legal_of(state))[mover_of(state)]
-    board, facts, role, die = position_of(view(state), GAME.turns)
-    actions, beliefs = np.flatnonzero(legal), NEMESIS.beliefs(role)
+    board, facts, _, _ = position_of(view(state), GAME.turns)
+    actions, beliefs, role, die = asked(state)
     space = space_of(beliefs[0])
     shallow = foreseen(beliefs, board, facts, role, die, actions, space, 1, 3, 1.0)
     deep = foreseen(beliefs, board, facts, role, die, actions, space, 5, 3, 1.0)
     assert sorted(np.argsort(-shallow)[:3]) == sorted(np.flatnonzero(deep >= 0))
+
+
+def test_who_stays_close_is_looked_at_further_and_who_falls_behind_keeps_the_distance():
+    stages, fallen = Counter(), 0
+    for state, board, facts, role in list(positions(random_states()))[::5]:
+        if role == 1:
+            continue
+        actions, beliefs, role, die = asked(state)
+        space = space_of(beliefs[0])
+        args = beliefs, board, facts, role, die, actions, space
+        found = foreseen(*args, 3, 4, 0.2)
+        twice = foreseen(*args, 2, 4, 0.2)
+        looked = np.flatnonzero(found >= 0)
+        assert (looked == np.flatnonzero(twice >= 0)).all()
+        best = twice.max()
+        close = looked[twice[looked] >= best - CLOSE[2] * 4 * best * (1 - best)]
+        stages[len(close) > 1] += 1
+        if len(close) == 1:
+            assert found[looked] == pytest.approx(twice[looked])
+            continue
+        deep = {
+            index: followed(beliefs, board, facts, role, die, actions[index], space, 3) for index in close
+        }
+        assert found.max() == pytest.approx(max(deep.values()))
+        for index in looked:
+            if index in deep:
+                assert found[index] == pytest.approx(deep[index])
+            else:
+                fallen += 1
+                kept = max(found.max() - (best - twice[index]), 0.0)
+                assert found[index] == pytest.approx(kept)
+    assert min(stages[True], stages[False], fallen) > 3
 
 
 @pytest.mark.parametrize("ahead", [1, 2, 4])
