@@ -1,14 +1,19 @@
-"""What a player of GENERAL sees three actions ahead, learned so that it is believed at once.
+"""What a player of GENERAL sees two actions ahead, learned so that it is believed at once.
 
-    python benchmarks/general_lessons.py --start FILE --minutes 40 [--role attacker] [--out FILE]
+    python benchmarks/general_lessons.py --start FILE --minutes 60 [--role attacker] [--out FILE]
 
 `general_best_response.py` learns from the actions that are taken. What the others would have been worth it never
-hears, and the best action often is only one in a hundred of a game better than the next. So here several actions of a
-position are looked at, through the answers of expectimax to all dice to the best own actions of all dice. Those values
-have no luck in them. They, and those of own rolls on the way, are lessons for the same networks, learned by Adam. The
-next round of lessons is by what has then been learned. A draw is half a win. Left and right are alike, so every
-position is learned from a side by lot.
+hears, and the best action often is only one in a hundred of a game better than the next. So here several actions of
+the die that fell are looked at through the answers of expectimax to all dice, and what is believed of the positions
+that come of it is what is learned of these siblings. What is believed before an own roll is learned from the best
+actions of all dice. Neither has any luck in it.
 
+Both look one step on only, and a game has a hundred. So what came later is heard, too: how much more than was believed
+it turned out to be worth, less the luck of it, is handed back from turn to turn, `trace` of it each time. All siblings
+of a turn hear the same of it, so that the one which was played cannot be told from the others by what came later.
+
+What differs between siblings decides which is played, and counts `APART` times. A draw is half a win. Left and right
+are alike, so every position is learned from a side by lot. Most lessons are from the melee of the first forty turns.
 One JSON line a round: how far beliefs were off lessons that they had not seen, and games that were played without
 learning, with what they were worth without luck (`general_games`).
 """
@@ -18,6 +23,7 @@ import sys
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -28,120 +34,75 @@ from rich.console import Console
 from rich.progress import Progress, track
 
 sys.path.insert(0, str(Path(__file__).parent))
-from general_games import answer, own_turn, play, rooms
-from general_starts import begin, quick
-from general_turns import rolled
+from general_games import play
+from general_siblings import MOST, SIBLINGS, room_for, take_lessons
+from general_starts import quick
 from machine import report
 
-from stratagem.agents.general_belief import (
-    WIDTH,
-    beliefs_of,
-    features,
-    read_beliefs,
-    space_of,
-    write_beliefs,
-)
-from stratagem.agents.general_expectimax import MOST_ACTIONS, PLAIN, act
-from stratagem.agents.general_foresight import answers, decided, hoped
-from stratagem.agents.general_heuristic import TURN, over
+from stratagem.agents.general_belief import WIDTH, features, read_beliefs, space_of, write_beliefs
 from stratagem.arena.ratings import wilson
 from stratagem.games.general import General
 
 GAME = General()
 ROLES = ("attacker", "defender")
 ACROSS = np.arange(100).reshape(10, 10)[:, ::-1].reshape(-1).copy()  # the cell on the other side
-ASKED = 0.4  # share of the own turns that lessons are taken from
-BEST, OTHERS = 3, 1  # actions that are looked at: those believed in most, and some by lot
-ROLLS = 2  # own rolls on the way that make a lesson, for each action
-STRAY, WILD = 0.1, 0.1  # shares of actions by lot and of games that begin anywhere
-PART = 2000  # lessons that a thread takes before it looks at the clock
-BATCH = 1024  # positions of a step of gradient descent
+APART = 30
+GROUPS = 256  # turns of a step of gradient descent
+PART = 20_000  # lessons after own actions that a thread takes before it looks at the clock
+FOLLOW = 0.001  # how fast the moving mean of what is learned, which is what plays, follows
 
 
-@quick
-def take_lessons(luck, nets, learner, boards, states, worths, own_boards, own_states, own_worths):
-    """Fill the lessons of one thread, for positions after own actions and, `ROLLS` times as many, before own rolls."""
-    actions, space, room = np.empty(MOST_ACTIONS, np.int64), space_of(nets[0]), rooms()
-    board, facts = np.empty(100, np.int8), np.empty(6, np.int64)
-    after, changed = np.empty(100, np.int8), np.empty(6, np.int64)
-    sign, taken, most = 1 - 2 * learner, 0, len(worths)
-    while True:
-        begin(luck, board, facts, WILD)
-        while not over(board, facts):
-            if facts[TURN] % 2 != learner:
-                answer(luck, nets[1 - learner], board, facts, space, room)
-                continue
-            die, number = rolled(luck, board, facts, learner, actions)
-            if number and luck.random() < ASKED:
-                tried = actions[:number].copy()
-                order = np.argsort(-sign * beliefs_of(nets[learner], board, facts, die, tried, space))
-                for place in range(min(BEST + OTHERS, number)):
-                    chosen = order[place if place < BEST else int(number * luck.random() ** 2)]
-                    after[:], changed[:] = board, facts
-                    left = act(after, changed, learner, die, tried[chosen])
-                    if left != PLAIN or decided(after, changed) >= 0:
-                        continue
-                    if taken == most:
-                        return
-                    boards[taken], states[taken] = after, changed
-                    rolls = slice(ROLLS * taken, ROLLS * taken + ROLLS)
-                    own = own_boards[rolls], own_states[rolls], own_worths[rolls]
-                    worths[taken] = _look(luck, nets, learner, after, changed, space, room, *own)
-                    taken += 1
-            own_turn(luck, nets, board, facts, actions, space, 2, STRAY)
-
-
-@quick
-def _look(luck, nets, learner, board, facts, space, room, own_boards, own_states, own_worths):
-    """What is expected after an own action, and some of the positions before the next own roll on the way."""
-    boards, states, chances, values = room
-    number = answers(board, facts, 1 - learner, boards, states, chances)
-    for place in range(number):
-        values[place] = hoped(nets, boards[place], states[place], learner, space, 1)
-    for lesson in range(len(own_worths)):
-        place = luck.integers(0, number)
-        own_boards[lesson], own_states[lesson] = boards[place], states[place]
-        own_worths[lesson] = values[place]
-        if decided(boards[place], states[place]) >= 0:
-            own_worths[lesson] = np.nan  # nobody rolls; left out
-    return np.dot(values[:number], chances[:number])
-
-
-def round_of(pool, threads, nets, learner, seconds, seed):
-    """Two lists of lessons, (int8[N, 100], int64[N, 6], float32[N]): after own actions, and before own rolls."""
+def round_of(pool, threads, nets, learner, trace, seconds, seed):
+    """Lessons of some minutes, after own actions and before own rolls, each as `room_for`, and how many games."""
     began = time.monotonic()
     bar = Progress(disable=not sys.stderr.isatty(), console=Console(stderr=True))
     task = bar.add_task("taking lessons", total=seconds)
 
     def part(thread):
-        found, number = [], 0
+        found, number, games = [], 0, 0
         while not found or time.monotonic() - began < seconds:
-            luck, number = np.random.default_rng((*seed, thread, number)), number + 1
-            lessons = [
-                (np.empty((count, 100), np.int8), np.empty((count, 6), np.int64), np.empty(count, np.float32))
-                for count in (PART, ROLLS * PART)
-            ]
-            take_lessons(luck, nets, learner, *lessons[0], *lessons[1])
-            found.append(lessons)
+            luck = np.random.default_rng((*seed, thread, number))
+            after, before = room_for(PART + MOST), room_for(2 * PART + MOST)
+            one, other, more = take_lessons(luck, nets, learner, trace, after, before)
+            first = (thread * 1_000_000 + number) * 1_000_000  # no two turns have the same number
+            for lessons in (after, before):
+                lessons[3][:] += first
+            found.append(([rows[:one].copy() for rows in after], [rows[:other].copy() for rows in before]))
+            number, games = number + 1, games + more
             bar.update(task, completed=time.monotonic() - began)
-        return found
+        return found, games
 
     with bar:
-        found = [lessons for thread in pool.map(part, range(threads)) for lessons in thread]
-    both = [[np.concatenate(parts) for parts in zip(*kind, strict=True)] for kind in zip(*found, strict=True)]
-    sound = ~np.isnan(both[1][2])
-    return both[0], [part[sound] for part in both[1]]
+        parts = list(pool.map(part, range(threads)))
+    found = [lessons for thread, _ in parts for lessons in thread]
+    return *joined(found), sum(games for _, games in parts)
+
+
+def joined(found):
+    """Pairs of lessons as one pair."""
+    return [[np.concatenate(rows) for rows in zip(*kind, strict=True)] for kind in zip(*found, strict=True)]
+
+
+def siblings_of(turns):
+    """int64[N, SIBLINGS]: the lessons of each turn, which stand together; −1 where there are fewer."""
+    first = np.flatnonzero(np.r_[True, turns[1:] != turns[:-1]])
+    end = np.r_[first[1:], len(turns)]
+    rows = first[:, None] + np.arange(SIBLINGS)
+    return np.where(rows < end[:, None], rows, -1)
 
 
 @quick
 def spread_out(luck, space, boards, states, picked, wide):
-    """Write the features of the picked positions, each from a side by lot, into float32[N, WIDTH]."""
-    wide[:] = 0
-    for row in range(len(picked)):
-        board = boards[picked[row]]
-        number = features(board[ACROSS] if luck.random() < 0.5 else board, states[picked[row]], space)
-        for index in range(number):
-            wide[row, space[0][index]] = space[1][index]
+    """Write the features of the picked positions, rows of them from a side by lot, into float32[N · K, WIDTH]."""
+    wide[:], number = 0, 0
+    for row in picked:
+        mirrored = luck.random() < 0.5
+        for lesson in row:
+            if lesson >= 0:
+                board = boards[lesson]
+                for index in range(features(board[ACROSS] if mirrored else board, states[lesson], space)):
+                    wide[number, space[0][index]] = space[1][index]
+            number += 1
 
 
 @jax.jit
@@ -153,37 +114,63 @@ def expected(net, wide):
     return jax.nn.sigmoid(hidden @ outer + second @ last + level[0])
 
 
-def off(net, wide, worths):
-    return jnp.mean((expected(net, wide) - worths) ** 2)
+def off(net, wide, worths, there):
+    """How far off beliefs are, and what siblings are off besides what they are off together; all [N, K]."""
+    error = (expected(net, wide).reshape(there.shape) - worths) * there
+    apart = (error - error.sum(1, keepdims=True) / jnp.maximum(there.sum(1, keepdims=True), 1)) * there
+    return (error**2).sum() / there.sum(), (apart**2).sum() / there.sum()
 
 
-def learn(net, lessons, rate, passes, seed):
-    """The network after some passes over lessons, by Adam with a rate that falls to nothing."""
-    boards, states, worths = lessons
-    steps = int(len(worths) * passes) // BATCH
-    optimiser = optax.adam(optax.cosine_decay_schedule(rate, max(steps, 1)))
-
-    @jax.jit
-    def step(net, moments, wide, worths):
-        slopes = jax.grad(off)(net, wide, worths)
-        updates, moments = optimiser.update(slopes, moments)
-        return optax.apply_updates(net, updates), moments
-
-    luck, space, moments = np.random.default_rng(seed), space_of(net), optimiser.init(net)
-    for _ in track(range(steps), "learning", console=Console(stderr=True), disable=not sys.stderr.isatty()):
-        wide = np.empty((BATCH, WIDTH), np.float32)  # a new one: JAX may still read the last one
-        picked = luck.integers(0, len(worths), BATCH)
-        spread_out(luck, space, boards, states, picked, wide)
-        net, moments = step(net, moments, wide, worths[picked])
-    return tuple(np.array(part) for part in net)
+def loss(net, wide, worths, there):
+    error, apart = off(net, wide, worths, there)
+    return error + APART * apart
 
 
-def how_far_off(net, lessons, seed):
-    """The root of the mean square of what beliefs are off some lessons."""
-    boards, states, worths = (part[: 8 * BATCH] for part in lessons)
-    wide = np.empty((len(worths), WIDTH), np.float32)
-    spread_out(np.random.default_rng(seed), space_of(net), boards, states, np.arange(len(worths)), wide)
-    return float(off(net, wide, worths)) ** 0.5
+@partial(jax.jit, donate_argnums=(1, 2))
+def step(net, mean, moments, rate, wide, worths, there):
+    """One step of Adam, and of the moving mean that follows."""
+    slopes, moments = optax.scale_by_adam().update(jax.grad(loss)(net, wide, worths, there), moments)
+    net = jax.tree.map(lambda part, slope: part - rate * slope, net, slopes)
+    return net, jax.tree.map(lambda old, new: old + FOLLOW * (new - old), mean, net), moments
+
+
+def batch_of(luck, lessons, picked):
+    """(features, worths, which of them there are) of rows of lessons."""
+    boards, states, worths, _ = lessons
+    wide = np.empty((picked.size, WIDTH), np.float32)  # a new one: JAX may still read the last one
+    spread_out(luck, SPACE, boards, states, picked, wide)
+    return wide, worths[np.maximum(picked, 0)], (picked >= 0).astype(np.float32)
+
+
+SPACE = space_of((np.empty(0, np.float32),) * 4)  # to write features in
+
+
+class Pupil:
+    """A network that learns: as the last step left it, its moving mean, and the moments of Adam."""
+
+    def __init__(self, net):
+        self.net = self.mean = net
+        self.moments = optax.scale_by_adam().init(net)
+
+    def learn(self, lessons, rows, steps, rate, seed, words):
+        """Learn rows of lessons (int64[N, K]) by lot; rows of one have no siblings."""
+        luck, together = np.random.default_rng(seed), GROUPS * SIBLINGS // rows.shape[1]
+        learned = self.net, jax.tree.map(jnp.array, self.mean), self.moments
+        for _ in track(range(steps), words, console=Console(stderr=True), disable=not sys.stderr.isatty()):
+            picked = rows[luck.integers(0, len(rows), together)]
+            learned = step(*learned, rate, *batch_of(luck, lessons, picked))
+        self.net, self.mean, self.moments = learned
+
+    @property
+    def ready(self):
+        """The moving mean, for numba."""
+        return tuple(np.array(part) for part in self.mean)
+
+
+def how_far_off(net, lessons, rows, seed):
+    """Roots of the mean squares of what beliefs are off lessons, and what siblings are off besides."""
+    batch = batch_of(np.random.default_rng(seed), lessons, rows[: 8 * GROUPS])
+    return [float(part) ** 0.5 for part in off(net, *batch)]
 
 
 def main() -> None:
@@ -192,13 +179,14 @@ def main() -> None:
         "--start", type=Path, required=True, help="beliefs, from general_best_response.py or here"
     )
     asked.add_argument("--role", choices=ROLES, default="attacker", help="who learns")
-    asked.add_argument("--minutes", type=float, default=40.0, help="no round begins after them")
+    asked.add_argument("--minutes", type=float, default=60.0, help="no round begins after them")
     asked.add_argument(
-        "--round", type=float, default=6.0, help="minutes in which the lessons of a round are taken"
+        "--round", type=float, default=2.0, help="minutes in which the lessons of a round are taken"
     )
-    asked.add_argument("--kept", type=int, default=4, help="rounds whose lessons are learned together")
-    asked.add_argument("--passes", type=float, default=10.0, help="over all lessons, in every round")
-    asked.add_argument("--rate", type=float, default=0.001, help="falls to nothing in every round")
+    asked.add_argument("--kept", type=int, default=8, help="rounds whose lessons are learned together")
+    asked.add_argument("--steps", type=int, default=5000, help="of either network in a round")
+    asked.add_argument("--rate", type=float, default=5e-4, help="falls to nothing in the last third")
+    asked.add_argument("--trace", type=float, default=0.9, help="of what came later, for each turn")
     asked.add_argument("--threads", type=int, default=2)
     asked.add_argument("--ahead", type=int, default=1, help="how far it looks in the games that are reported")
     asked.add_argument("--games", type=int, default=300, help="after every round")
@@ -207,23 +195,42 @@ def main() -> None:
     words = asked.parse_args()
     role, nets = ROLES.index(words.role), read_beliefs(words.start, GAME)
     pool, began = ThreadPoolExecutor(words.threads), time.monotonic()
+    pupils = Pupil(nets[0]), Pupil(nets[1])
     rounds: deque[tuple[list[np.ndarray], ...]] = deque(maxlen=words.kept)
     taken, number = 0, 0
-    while time.monotonic() - began < 60 * words.minutes or not rounds:
+    while (done := (time.monotonic() - began) / 60 / max(words.minutes, 1e-6)) < 1 or not rounds:
         number += 1
-        seed = words.seed, number
-        rounds.append(round_of(pool, words.threads, nets, role, 60 * words.round, (*seed, 0)))
-        taken += sum(len(lessons[2]) for lessons in rounds[-1])
+        seed, rate = (words.seed, number), words.rate * min(1, 3 * (1 - min(done, 1)) + 0.05)
+        *lessons, games = round_of(pool, words.threads, nets, role, words.trace, 60 * words.round, (*seed, 0))
+        rounds.append(tuple(lessons))
+        taken += sum(len(kind[2]) for kind in lessons)
         missed, learned = [], list(nets)
         for place, which in ((0, role), (1, 1 - role)):
-            missed.append(how_far_off(nets[which], rounds[-1][place], (*seed, 1)))
-            lessons = [np.concatenate(parts) for parts in zip(*(kind[place] for kind in rounds), strict=True)]
-            learned[which] = learn(nets[which], lessons, words.rate, words.passes, (*seed, 2, which))
+            both = [np.concatenate(rows) for rows in zip(*(kind[place] for kind in rounds), strict=True)]
+            rows = siblings_of(both[3]) if place == 0 else np.arange(len(both[2]))[:, None]
+            new = siblings_of(lessons[0][3]) if place == 0 else np.arange(len(lessons[1][2]))[:, None]
+            missed.append(how_far_off(nets[which], lessons[place], new, (*seed, 1)))
+            pupils[which].learn(
+                both,
+                rows,
+                words.steps,
+                rate,
+                (*seed, 2, which),
+                ("after own actions", "before own rolls")[place],
+            )
+            learned[which] = pupils[which].ready
         nets = learned[0], learned[1]
         if words.out:
             facts = {"role": words.role, "opponent": "expectimax:depth=2", "learned_from": taken}
             write_beliefs(words.out, nets, GAME, facts)
-        report("general lessons", lessons=taken, missed=missed, **games_of(pool, words, nets, (*seed, 3)))
+        report(
+            "general lessons",
+            lessons=taken,
+            lesson_games=games,
+            missed=[round(part, 5) for part in missed[0]],
+            missed_before_rolls=round(missed[1][0], 5),
+            **games_of(pool, words, nets, (*seed, 3)),
+        )
 
 
 def games_of(pool, words, nets, seed):
