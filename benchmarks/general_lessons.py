@@ -13,7 +13,7 @@ it turned out to be worth, less the luck of it, is handed back from turn to turn
 of a turn hear the same of it, so that the one which was played cannot be told from the others by what came later.
 
 What differs between siblings decides which is played, and counts `APART` times. A draw is half a win. Left and right
-are alike, so every position is learned from a side by lot. Most lessons are from the melee of the first forty turns.
+are alike, so every position is learned from a side by lot. All turns of the melee give lessons, and some of the others.
 One JSON line a round: how far beliefs were off lessons that they had not seen, and games that were played without
 learning, with what they were worth without luck (`general_games`).
 """
@@ -52,7 +52,7 @@ PART = 20_000  # lessons after own actions that a thread takes before it looks a
 FOLLOW = 0.001  # how fast the moving mean of what is learned, which is what plays, follows
 
 
-def round_of(pool, threads, nets, learner, trace, seconds, seed):
+def round_of(pool, threads, nets, learner, settings, seconds, seed):
     """Lessons of some minutes, after own actions and before own rolls, each as `room_for`, and how many games."""
     began = time.monotonic()
     bar = Progress(disable=not sys.stderr.isatty(), console=Console(stderr=True))
@@ -63,7 +63,7 @@ def round_of(pool, threads, nets, learner, trace, seconds, seed):
         while not found or time.monotonic() - began < seconds:
             luck = np.random.default_rng((*seed, thread, number))
             after, before = room_for(PART + MOST), room_for(2 * PART + MOST)
-            one, other, more = take_lessons(luck, nets, learner, trace, after, before)
+            one, other, more = take_lessons(luck, nets, learner, *settings, after, before)
             first = (thread * 1_000_000 + number) * 1_000_000  # no two turns have the same number
             for lessons in (after, before):
                 lessons[3][:] += first
@@ -152,9 +152,10 @@ class Pupil:
         self.net = self.mean = net
         self.moments = optax.scale_by_adam().init(net)
 
-    def learn(self, lessons, rows, steps, rate, seed, words):
+    def learn(self, lessons, rows, passes, rate, seed, words):
         """Learn rows of lessons (int64[N, K]) by lot; rows of one have no siblings."""
         luck, together = np.random.default_rng(seed), GROUPS * SIBLINGS // rows.shape[1]
+        steps = max(1, round(passes * len(rows) / together))
         learned = self.net, jax.tree.map(jnp.array, self.mean), self.moments
         for _ in track(range(steps), words, console=Console(stderr=True), disable=not sys.stderr.isatty()):
             picked = rows[luck.integers(0, len(rows), together)]
@@ -184,9 +185,14 @@ def main() -> None:
         "--round", type=float, default=2.0, help="minutes in which the lessons of a round are taken"
     )
     asked.add_argument("--kept", type=int, default=8, help="rounds whose lessons are learned together")
-    asked.add_argument("--steps", type=int, default=5000, help="of either network in a round")
+    asked.add_argument(
+        "--passes", type=float, default=1.2, help="over all lessons that are kept, in every round"
+    )
     asked.add_argument("--rate", type=float, default=5e-4, help="falls to nothing in the last third")
     asked.add_argument("--trace", type=float, default=0.9, help="of what came later, for each turn")
+    asked.add_argument(
+        "--late", type=float, default=0.15, help="share of the turns after the melee that give lessons"
+    )
     asked.add_argument("--threads", type=int, default=2)
     asked.add_argument("--ahead", type=int, default=1, help="how far it looks in the games that are reported")
     asked.add_argument("--games", type=int, default=300, help="after every round")
@@ -201,7 +207,9 @@ def main() -> None:
     while (done := (time.monotonic() - began) / 60 / max(words.minutes, 1e-6)) < 1 or not rounds:
         number += 1
         seed, rate = (words.seed, number), words.rate * min(1, 3 * (1 - min(done, 1)) + 0.05)
-        *lessons, games = round_of(pool, words.threads, nets, role, words.trace, 60 * words.round, (*seed, 0))
+        *lessons, games = round_of(
+            pool, words.threads, nets, role, (words.trace, words.late), 60 * words.round, (*seed, 0)
+        )
         rounds.append(tuple(lessons))
         taken += sum(len(kind[2]) for kind in lessons)
         missed, learned = [], list(nets)
@@ -213,7 +221,7 @@ def main() -> None:
             pupils[which].learn(
                 both,
                 rows,
-                words.steps,
+                words.passes,
                 rate,
                 (*seed, 2, which),
                 ("after own actions", "before own rolls")[place],

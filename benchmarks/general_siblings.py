@@ -21,8 +21,7 @@ SIBLINGS = BEST + OTHERS
 FAR = 0.06  # who is believed to be so much worse than the best is not looked at
 COUSINS = 3  # siblings of which one position before the next own roll makes a lesson, too
 MELEE = 11  # units on the board
-LATE, ENOUGH = 0.15, 0.004
-"""After the melee: the share of turns that give lessons, and of those at which a game is left."""
+ENOUGH = 0.004  # share of the turns after the melee at which a game is left
 STRAY, WILD = 0.05, 0.15  # shares of actions by lot and of games that begin anywhere
 ASTRAY = 0.1  # how much worse an action by lot may seem than the best
 MOST = LONGEST // 2 * SIBLINGS  # lessons of a game, of either kind
@@ -45,8 +44,11 @@ def note(lessons, taken, board, facts, worth, turn):
 
 
 @quick
-def take_lessons(luck, nets, learner, trace, after, before):
-    """Play until there is no room for another game; (lessons after own actions, before own rolls, games)."""
+def take_lessons(luck, nets, learner, trace, late, after, before):
+    """Play until there is no room for another game; (lessons after own actions, before own rolls, games).
+
+    All turns of the melee give lessons, and a share `late` of those after it.
+    """
     actions, space, room = np.empty(MOST_ACTIONS, np.int64), space_of(nets[0]), rooms()
     board, facts = np.empty(100, np.int8), np.empty(6, np.int64)
     story = np.empty((LONGEST, 5))
@@ -60,7 +62,7 @@ def take_lessons(luck, nets, learner, trace, after, before):
             melee = (board != 0).sum() >= MELEE
             if not melee and luck.random() < ENOUGH:
                 break
-            asked = melee or luck.random() < LATE
+            asked = melee or luck.random() < late
             one, other = _turn(
                 luck, nets, learner, board, facts, actions, space, room, story[length], asked,
                 after, before, one, other, turns + length,

@@ -25,7 +25,9 @@ NETS = response.first(8, 0), response.first(8, 1)
 def taken(role, trace=0.0, number=600, nets=NETS):
     """Lessons after own actions and before own rolls."""
     after, before = siblings.room_for(number + lessons.MOST), siblings.room_for(2 * number + lessons.MOST)
-    one, other, played = siblings.take_lessons(np.random.default_rng(0), nets, role, trace, after, before)
+    one, other, played = siblings.take_lessons(
+        np.random.default_rng(0), nets, role, trace, 0.15, after, before
+    )
     assert played > 0
     return [rows[:one] for rows in after], [rows[:other] for rows in before]
 
@@ -152,7 +154,7 @@ def test_lessons_are_learned():
     rows = lessons.siblings_of(kind[3])
     pupil = lessons.Pupil(NETS[0])
     before = lessons.how_far_off(NETS[0], kind, rows, 0)
-    pupil.learn(kind, rows, 1500, 0.002, 0, "")
+    pupil.learn(kind, rows, 1500 * 256 / len(rows), 0.002, 0, "")
     after = lessons.how_far_off(pupil.ready, kind, rows, 0)
     assert after[0] < 0.5 * before[0]
     assert after[1] < 0.7 * before[1]
@@ -164,7 +166,7 @@ def test_rounds_go_on_from_what_was_written(role, monkeypatch, tmp_path, capsys)
     write_beliefs(start, NETS, game, {"role": role})
     monkeypatch.setattr(lessons, "PART", 200)
     words = ["--start", str(start), "--role", role, "--out", str(path), "--games", "4", "--threads", "1"]
-    words += ["--minutes", "0", "--round", "0", "--steps", "3"]
+    words += ["--minutes", "0", "--round", "0", "--passes", "1"]
     monkeypatch.setattr(sys, "argv", ["general_lessons.py", *words])
     lessons.main()
     (line,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
