@@ -23,9 +23,9 @@ class Nemesis(Forgetful):
     """What it learned in games against expectimax, with expectimax's answers looked ahead to; a rival of that one."""
 
     game: General
-    ahead: int = 4
+    ahead: int = 5
     """1 looks at the own action, 2 also at expectimax's answer to every die, 3 also at the own next action, and so on
-    to 5. Each own action more takes ten times as long."""
+    to 5, where actions are close. Each own action more takes ten times as long; 4 answers at once."""
     width: int = 6
     """Of how many own actions it looks at the answers."""
     margin: float = 0.05
