@@ -188,7 +188,7 @@ def main() -> None:
     asked.add_argument(
         "--passes", type=float, default=1.2, help="over all lessons that are kept, in every round"
     )
-    asked.add_argument("--rate", type=float, default=5e-4, help="falls to nothing in the last third")
+    asked.add_argument("--rate", type=float, default=5e-4, help="falls to a twentieth in the last third")
     asked.add_argument("--trace", type=float, default=0.9, help="of what came later, for each turn")
     asked.add_argument(
         "--late", type=float, default=0.15, help="share of the turns after the melee that give lessons"

@@ -43,8 +43,8 @@ def test_a_lesson_is_what_the_next_step_says_if_nothing_is_handed_back(role):
     for board, facts, worth in zip(own_boards[::9], own_states[::9], own_worths[::9], strict=True):
         facts = facts.astype(np.int64)
         assert decided(board, facts) < 0
-        if facts[TURN] % 2 == role:
-            assert worth == pytest.approx(hoped(NETS, board, facts, role, space, 1), abs=1e-6)
+        assert facts[TURN] % 2 == role
+        assert worth == pytest.approx(hoped(NETS, board, facts, role, space, 1), abs=1e-6)
     assert len({board.tobytes() for board in boards}) > 200
     assert (np.diff(turns) >= 0).all()
     assert 1 < np.bincount(turns).max() <= siblings.SIBLINGS
